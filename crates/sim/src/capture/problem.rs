@@ -63,6 +63,11 @@ pub(super) enum Problem {
     )]
     NoTime { packet: u64 },
     #[error(
+        "packet {packet} is in a Packet Block, which pcapng has no more; write it anew with \
+         `editcap IN OUT`"
+    )]
+    Obsolete { packet: u64 },
+    #[error(
         "of packet {packet} {bytes} bytes were captured, less than an Ethernet header; capture \
          with a longer snapshot length (`tcpdump -s 256`)"
     )]

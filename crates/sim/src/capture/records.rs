@@ -13,6 +13,9 @@ use super::problem::Problem;
 pub(super) const RECORDS_MAX: u64 = 10_000_000;
 /// More than a record has: Wireshark's packets have up to 256 KiB.
 pub(super) const BUFFER_BYTES: usize = 4 << 20;
+/// The Packet Block of pcapng's first drafts. The library reads types of blocks least significant
+/// byte first, whatever the section's order.
+const OBSOLETE_PACKET: u32 = 2;
 const NS_PER_S: i128 = 1_000_000_000;
 
 /// A packet.
@@ -118,7 +121,21 @@ fn open<'a>(
             let ticks = seconds + u128::from(packet.ts_usec);
             (interface, ticks, packet.origlen, packet.data)
         }
-        PcapBlockOwned::NG(_) => return Ok(None),
+        PcapBlockOwned::NG(Block::Unknown(block))
+            if [OBSOLETE_PACKET, OBSOLETE_PACKET.swap_bytes()].contains(&block.block_type) =>
+        {
+            return Err(Problem::Obsolete { packet: number });
+        }
+        // Names, statistics, secrets and other programs' own.
+        PcapBlockOwned::NG(
+            Block::NameResolution(_)
+            | Block::InterfaceStatistics(_)
+            | Block::SystemdJournalExport(_)
+            | Block::DecryptionSecrets(_)
+            | Block::ProcessInformation(_)
+            | Block::Custom(_)
+            | Block::Unknown(_),
+        ) => return Ok(None),
     };
     Ok(Some(Record {
         number,
