@@ -1,21 +1,22 @@
 //! The model of caches (crates/caches), and a count of instructions, as a plugin of the emulator's:
-//! QEMU's interface for TCG plugins, version 1 (QEMU 4.2 to 8.1).
+//! QEMU's interface for TCG plugins, version 4 (from QEMU 9.2).
 
 use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 use std::fs::File;
 use std::io::Write;
+use std::ptr;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicPtr, Ordering};
 
 use takt_caches::cache::LINE_BYTES;
 use takt_caches::instructions::{PARTS, part_of};
 use takt_caches::model::Model;
 use takt_caches::{MARK, Mark};
 
-/// Version 1 of the interface.
+/// Version 4 of the interface.
 #[unsafe(no_mangle)]
 #[allow(non_upper_case_globals)]
-pub static qemu_plugin_version: c_int = 1;
+pub static qemu_plugin_version: c_int = 4;
 
 type Id = u64;
 
@@ -31,24 +32,43 @@ struct Instruction {
     _opaque: [u8; 0],
 }
 
+/// Memory with a place for each processor, opaque here.
+#[repr(C)]
+struct Scoreboard {
+    _opaque: [u8; 0],
+}
+
+/// A number in every place of a scoreboard's.
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct Number {
+    scoreboard: *mut Scoreboard,
+    offset: usize,
+}
+
 const NO_REGISTERS: c_int = 0;
 const READS_AND_WRITES: c_int = 3;
 const ADD: c_int = 0;
 
 unsafe extern "C" {
     fn qemu_plugin_register_vcpu_tb_trans_cb(id: Id, callback: extern "C" fn(Id, *mut Block));
-    fn qemu_plugin_register_vcpu_tb_exec_inline(
+    fn qemu_plugin_scoreboard_new(place_bytes: usize) -> *mut Scoreboard;
+    fn qemu_plugin_u64_sum(number: Number) -> u64;
+    fn qemu_plugin_register_vcpu_tb_exec_inline_per_vcpu(
         block: *mut Block,
         operation: c_int,
-        number: *mut c_void,
+        number: Number,
         operand: u64,
     );
     fn qemu_plugin_tb_vaddr(block: *const Block) -> u64;
     fn qemu_plugin_tb_n_insns(block: *const Block) -> usize;
     fn qemu_plugin_tb_get_insn(block: *const Block, index: usize) -> *mut Instruction;
     fn qemu_plugin_insn_vaddr(instruction: *const Instruction) -> u64;
-    fn qemu_plugin_insn_size(instruction: *const Instruction) -> usize;
-    fn qemu_plugin_insn_data(instruction: *const Instruction) -> *const c_void;
+    fn qemu_plugin_insn_data(
+        instruction: *const Instruction,
+        to: *mut c_void,
+        bytes_max: usize,
+    ) -> usize;
     fn qemu_plugin_register_vcpu_insn_exec_cb(
         instruction: *mut Instruction,
         callback: extern "C" fn(c_uint, *mut c_void),
@@ -71,8 +91,18 @@ struct Plugin {
     marks: File,
 }
 
+/// No instruction is longer.
+const INSTRUCTION_BYTES_MAX: usize = 15;
+
 /// Instructions that were executed, part by part. The emulator adds to them in its translations.
-static INSTRUCTIONS: [AtomicU64; PARTS.len()] = [const { AtomicU64::new(0) }; PARTS.len()];
+static INSTRUCTIONS: AtomicPtr<Scoreboard> = AtomicPtr::new(ptr::null_mut());
+
+fn instructions_of(part: usize) -> Number {
+    Number {
+        scoreboard: INSTRUCTIONS.load(Ordering::Relaxed),
+        offset: part * size_of::<u64>(),
+    }
+}
 
 static PLUGIN: Mutex<Option<Plugin>> = Mutex::new(None);
 
@@ -101,7 +131,10 @@ extern "C" fn marks(_processor: c_uint, _data: *mut c_void) {
     with(|plugin| {
         let mark = Mark {
             misses: plugin.model.misses(),
-            instructions: std::array::from_fn(|part| INSTRUCTIONS[part].load(Ordering::Relaxed)),
+            // SAFETY: the scoreboard is never freed, and has a number for each part.
+            instructions: std::array::from_fn(|part| unsafe {
+                qemu_plugin_u64_sum(instructions_of(part))
+            }),
         };
         // The laboratory finds a mark too few if it fails.
         let _ = plugin.marks.write_all(&mark.to_bytes());
@@ -113,19 +146,22 @@ extern "C" fn translates(_id: Id, block: *mut Block) {
     // SAFETY: the emulator's block, valid during this call.
     let (count, begin) = unsafe { (qemu_plugin_tb_n_insns(block), qemu_plugin_tb_vaddr(block)) };
     if let Some(part) = part_of(begin) {
-        let number = INSTRUCTIONS[part].as_ptr().cast();
-        // SAFETY: the number lives as long as the program, and nothing borrows it.
-        unsafe { qemu_plugin_register_vcpu_tb_exec_inline(block, ADD, number, count as u64) };
+        let number = instructions_of(part);
+        // SAFETY: the scoreboard is never freed, and has a number for each part.
+        unsafe {
+            qemu_plugin_register_vcpu_tb_exec_inline_per_vcpu(block, ADD, number, count as u64);
+        }
     }
     let mut last_line = None;
     for index in 0..count {
-        // SAFETY: as above, and the index is below the count.
-        let (instruction, address, bytes) = unsafe {
+        let mut bytes = [0; INSTRUCTION_BYTES_MAX];
+        // SAFETY: as above, the index is below the count, and no more is copied than there is room.
+        let (instruction, address, length) = unsafe {
             let instruction = qemu_plugin_tb_get_insn(block, index);
-            let size = qemu_plugin_insn_size(instruction);
-            let data = qemu_plugin_insn_data(instruction).cast::<u8>();
-            let bytes = std::slice::from_raw_parts(data, size);
-            (instruction, qemu_plugin_insn_vaddr(instruction), bytes)
+            let address = qemu_plugin_insn_vaddr(instruction);
+            let room = bytes.as_mut_ptr().cast();
+            let length = qemu_plugin_insn_data(instruction, room, bytes.len());
+            (instruction, address, length)
         };
         let line = address / LINE_BYTES;
         // SAFETY: the callbacks live as long as the program.
@@ -134,8 +170,8 @@ extern "C" fn translates(_id: Id, block: *mut Block) {
                 let data = line as *mut c_void;
                 qemu_plugin_register_vcpu_insn_exec_cb(instruction, fetches, NO_REGISTERS, data);
             }
-            if bytes == MARK {
-                let data = std::ptr::null_mut();
+            if bytes[..length] == MARK {
+                let data = ptr::null_mut();
                 qemu_plugin_register_vcpu_insn_exec_cb(instruction, marks, NO_REGISTERS, data);
             }
             qemu_plugin_register_vcpu_mem_cb(
@@ -143,7 +179,7 @@ extern "C" fn translates(_id: Id, block: *mut Block) {
                 accesses,
                 NO_REGISTERS,
                 READS_AND_WRITES,
-                std::ptr::null_mut(),
+                ptr::null_mut(),
             );
         }
     }
@@ -175,7 +211,11 @@ pub unsafe extern "C" fn qemu_plugin_install(
             marks,
         });
     }
-    // SAFETY: the callback lives as long as the program.
-    unsafe { qemu_plugin_register_vcpu_tb_trans_cb(id, translates) };
+    // SAFETY: the emulator gives the memory, and the callback lives as long as the program.
+    unsafe {
+        let scoreboard = qemu_plugin_scoreboard_new(PARTS.len() * size_of::<u64>());
+        INSTRUCTIONS.store(scoreboard, Ordering::Relaxed);
+        qemu_plugin_register_vcpu_tb_trans_cb(id, translates);
+    }
     0
 }

@@ -42,8 +42,8 @@ fn net(name: &str) -> Net {
 /// Processors that wait for each other have to run at once.
 fn clock(name: &str) -> host::Clock {
     match name {
-        QUEUES => host::Clock::Host,
-        _ => host::Clock::Virtual,
+        QUEUES => host::Clock::HostAtOnce,
+        _ => host::Clock::InTurns,
     }
 }
 

@@ -3,7 +3,7 @@
 use std::{ffi::OsString, path::PathBuf};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use takt_lab::guest;
+use takt_lab::{guest, host};
 
 /// Boot a real kernel in an emulator and try Takt there.
 #[derive(Debug, Parser)]
@@ -46,12 +46,16 @@ pub enum Lab {
     Exec {
         #[command(flatten)]
         machine: Machine,
-        /// Processors. One runs in virtual time; more run in host time.
+        /// Processors.
         #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=64))]
         smp: u32,
         /// Sockets that the processors are in, as many in each. A socket has a last-level cache.
         #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=64))]
         sockets: u32,
+        /// The machine's time; without this, one processor has virtual time and several have the
+        /// host's.
+        #[arg(long, value_enum)]
+        clock: Option<Clock>,
         /// Put a file, with the libraries it needs, into /add.
         #[arg(long, value_name = "FILE")]
         add: Vec<PathBuf>,
@@ -176,6 +180,25 @@ impl Machine {
     /// The kernel by name; `None` is the default one, spelled out or not.
     pub fn named(self) -> Option<String> {
         self.kernel.filter(|name| name != "default")
+    }
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub enum Clock {
+    /// An instruction takes a nanosecond and idle time passes at once, whatever the host does;
+    /// several processors take turns.
+    Virtual,
+    /// That of the host; several processors share one of its threads.
+    Host,
+}
+
+impl Clock {
+    /// Several processors have no virtual time unless it is asked for.
+    pub fn of(asked_for: Option<Self>, processors: u32) -> host::Clock {
+        match (asked_for, processors) {
+            (Some(Self::Virtual), _) | (None, 1) => host::Clock::Virtual,
+            (Some(Self::Host), _) | (None, _) => host::Clock::Host,
+        }
     }
 }
 

@@ -44,6 +44,7 @@ pub fn run() -> ExitCode {
             machine,
             smp,
             sockets,
+            clock,
             add,
             net,
             kernel_argument,
@@ -55,6 +56,7 @@ pub fn run() -> ExitCode {
             options.kernel = machine.named();
             options.smp = smp;
             options.sockets = sockets;
+            options.clock = args::Clock::of(clock, smp);
             options.add = add;
             options.net = net.into();
             options.kernel_arguments = kernel_argument;

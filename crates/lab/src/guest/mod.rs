@@ -1,9 +1,8 @@
 //! The inside of the laboratory: `takt` as the first process of the lab's kernel.
 //!
 //! The order is that of the files: `mounts` makes the file systems, `modules` loads what the
-//! kernel needs, `network` builds the wires, `processors` sets some of them aside, `init` lets
-//! another program be the first process, `command` runs the command, and `protocol` carries its
-//! output and its status to the host.
+//! kernel needs, `network` builds the wires, `init` lets another program be the first process,
+//! `command` runs the command, and `protocol` carries its output and its status to the host.
 
 mod command;
 mod init;
@@ -11,7 +10,6 @@ mod modules;
 mod mounts;
 mod netns;
 mod network;
-mod processors;
 pub(crate) mod protocol;
 
 use std::fs::{File, OpenOptions};
@@ -92,9 +90,6 @@ fn perform(channel: &File) -> Result<i32> {
     let job = Job::read()?;
     let network = network::Network::build(job.net)?;
     mounts::late()?;
-    if job.spaced {
-        processors::space()?;
-    }
     if let Some(program) = &job.init {
         init::hand_over(program)?;
     }

@@ -28,8 +28,6 @@ pub struct Job {
     /// What becomes the first process, beside the command.
     pub init: Option<OsString>,
     pub term: Option<OsString>,
-    /// Whether every second processor stays idle: see [`super::processors`].
-    pub spaced: bool,
 }
 
 impl Job {

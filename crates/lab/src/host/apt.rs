@@ -1,4 +1,4 @@
-//! Debian's kernels through the machine's own apt, with a separate configuration: its lists,
+//! Debian's packages through the machine's own apt, with a separate configuration: its lists,
 //! caches and sources are in the lab's cache directory, and nothing is installed. Only the
 //! mirror and the keyring are the system's.
 
@@ -14,9 +14,9 @@ use super::{Error, Result, cache};
 
 /// The release after Debian 13 backports its kernels to the first; 13's own is in the second, 12's in
 /// the third.
-const SUITES: &str = "trixie-backports trixie bookworm";
+const SUITES_OF_KERNELS: &str = "trixie-backports trixie bookworm";
 const KEYRING: &str = "/usr/share/keyrings/debian-archive-keyring.gpg";
-/// Packages of the flavour without hardware drivers, of the one with all, and of the one with all and
+/// Kernels' packages: of the flavour without hardware drivers, of the one with all, and of the one with all and
 /// PREEMPT_RT. Until Debian 12 a
 /// kernel's name had its series and the number of its ABI, now its version and the distribution's.
 const PACKAGES: &str =
@@ -40,11 +40,22 @@ struct Package<'a> {
 
 pub struct Apt {
     dir: PathBuf,
+    suites: String,
 }
 
 impl Apt {
-    pub fn open() -> Result<Apt> {
-        let dir = cache::subdir("apt")?;
+    /// For kernels, of several of Debian's releases.
+    pub fn of_kernels() -> Result<Apt> {
+        Apt::open("apt", SUITES_OF_KERNELS.to_owned())
+    }
+
+    /// For newer programs than this system's release has, which run on its libraries.
+    pub fn of_backports() -> Result<Apt> {
+        Apt::open("apt-backports", format!("{}-backports", codename()?))
+    }
+
+    fn open(name: &str, suites: String) -> Result<Apt> {
+        let dir = cache::subdir(name)?;
         for sub in [
             "state",
             "lists/partial",
@@ -54,33 +65,38 @@ impl Apt {
             let path = dir.join(sub);
             fs::create_dir_all(&path).doing(|| format!("create {}", path.display()))?;
         }
-        let apt = Apt { dir };
+        let apt = Apt { dir, suites };
         // An empty list of installed packages.
         apt.write_if_absent("state/status", "")?;
         Ok(apt)
     }
 
+    /// The names of the releases, separated by spaces.
+    pub fn suites(&self) -> &str {
+        &self.suites
+    }
+
     /// Reads the mirror's list.
     pub fn refresh(&self) -> Result<()> {
         let sources = self.dir.join("sources/takt.sources");
-        fs::write(&sources, source_of_this_system()?)
+        fs::write(&sources, source_of_this_system(&self.suites)?)
             .doing(|| format!("write {}", sources.display()))?;
         self.run(&APT_GET, &["update".into()], &self.dir)
     }
 
-    /// The mirror's list when last read; empty before that.
+    /// The kernels in the mirror's list when last read; empty before that.
     pub fn offers(&self) -> Result<Vec<Offer>> {
         let mut arguments = self.options();
         arguments.extend(["search", "--names-only", "--full", PACKAGES].map(String::from));
         Ok(offers_in(&APT_CACHE.output(&arguments, &self.dir)?))
     }
 
-    /// Downloads the offer's packages, verified by apt, and unpacks them.
-    pub fn unpack(&self, offer: &Offer, into: &Path) -> Result<()> {
+    /// Downloads the packages, verified by apt, and unpacks them.
+    pub fn unpack(&self, packages: &[String], into: &Path) -> Result<()> {
         let downloads = tempfile::tempdir_in(&self.dir)
             .doing(|| format!("create a directory in {}", self.dir.display()))?;
         let mut arguments = vec!["download".to_owned()];
-        arguments.extend(offer.packages.iter().cloned());
+        arguments.extend(packages.iter().cloned());
         self.run(&APT_GET, &arguments, downloads.path())?;
 
         let listing = || format!("list {}", downloads.path().display());
@@ -137,8 +153,8 @@ impl Apt {
     }
 }
 
-/// A deb822 source for the kernels, on the mirror this system uses.
-fn source_of_this_system() -> Result<String> {
+/// A deb822 source for these releases, on the mirror this system uses.
+fn source_of_this_system(suites: &str) -> Result<String> {
     let arguments = [
         "indextargets",
         "--format",
@@ -146,21 +162,25 @@ fn source_of_this_system() -> Result<String> {
         "Created-By: Packages",
     ];
     let targets = APT_GET.output(&arguments, Path::new("/"))?;
-    let os_release =
-        fs::read_to_string("/etc/os-release").doing(|| "read /etc/os-release".into())?;
-    let (uri, signed_by) =
-        main_archive(&targets, codename(&os_release)).ok_or(Error::NoDebianArchive)?;
+    let (uri, signed_by) = main_archive(&targets, &codename()?).ok_or(Error::NoDebianArchive)?;
     let keyring = match signed_by {
         _ if Path::new(KEYRING).exists() => KEYRING,
         Some(keyring) => keyring,
         None => return Err(Error::NoDebianArchive),
     };
     Ok(format!(
-        "Types: deb\nURIs: {uri}\nSuites: {SUITES}\nComponents: main\nTargets: Packages\nSigned-By: {keyring}\n"
+        "Types: deb\nURIs: {uri}\nSuites: {suites}\nComponents: main\nTargets: Packages\nSigned-By: {keyring}\n"
     ))
 }
 
-fn codename(os_release: &str) -> &str {
+/// The name of this system's release.
+fn codename() -> Result<String> {
+    let os_release =
+        fs::read_to_string("/etc/os-release").doing(|| "read /etc/os-release".into())?;
+    Ok(codename_in(&os_release).to_owned())
+}
+
+fn codename_in(os_release: &str) -> &str {
     os_release
         .lines()
         .find_map(|line| line.strip_prefix("VERSION_CODENAME="))
@@ -296,10 +316,10 @@ Size: 23000000
     #[test]
     fn codename_with_and_without_quotes() {
         assert_eq!(
-            codename("ID=debian\nVERSION_CODENAME=bookworm\n"),
+            codename_in("ID=debian\nVERSION_CODENAME=bookworm\n"),
             "bookworm"
         );
-        assert_eq!(codename("VERSION_CODENAME=\"trixie\"\n"), "trixie");
-        assert_eq!(codename("ID=arch\n"), "");
+        assert_eq!(codename_in("VERSION_CODENAME=\"trixie\"\n"), "trixie");
+        assert_eq!(codename_in("ID=arch\n"), "");
     }
 }

@@ -44,12 +44,12 @@ pub enum Error {
     },
 
     /// The environment has no directory for caches.
-    #[error("neither XDG_CACHE_HOME nor HOME is set, so there is nowhere to keep kernels")]
+    #[error("neither XDG_CACHE_HOME nor HOME is set, so the lab has no place for its downloads")]
     NoCacheDir,
 
     /// Apt has no list of packages, or none of Debian's.
     #[error(
-        "apt knows no Debian archive to fetch kernels from; run `apt-get update` on a Debian \
+        "apt knows no Debian archive to fetch from; run `apt-get update` on a Debian \
          machine first (the lab takes mirror and keyring from apt's own settings)"
     )]
     NoDebianArchive,
@@ -74,6 +74,40 @@ pub enum Error {
         dir: PathBuf,
         /// The missing file.
         what: &'static str,
+    },
+
+    /// The machine's emulator is older than the lab needs, or it has none, and none was fetched.
+    #[error(
+        "the lab needs QEMU {oldest} or newer; this machine has {found}, and fetching one failed: {source}"
+    )]
+    OldEmulator {
+        /// The oldest version that will do.
+        oldest: String,
+        /// The machine's version.
+        found: String,
+        /// Why none was fetched.
+        source: Box<Error>,
+    },
+
+    /// The backport is older than the lab needs, too.
+    #[error("{suites} has {version}")]
+    OldBackport {
+        /// Where it was looked for.
+        suites: String,
+        /// Its version.
+        version: String,
+    },
+
+    /// The fetched emulator cannot start on this machine.
+    #[error(
+        "the lab's emulator needs the shared library {library}, which this machine does not have; \
+         install it with: apt-get install {package}"
+    )]
+    EmulatorLibrary {
+        /// The library as `ldd` names it.
+        library: String,
+        /// The Debian package that brings it.
+        package: &'static str,
     },
 
     /// A file to be added does not exist, or has the name of another.

@@ -125,11 +125,13 @@ impl Store {
 
     /// The archive's kernels when its list was last read: none if it never was, or without apt.
     fn known_offers(&self) -> Vec<Offer> {
-        Apt::open().and_then(|apt| apt.offers()).unwrap_or_default()
+        Apt::of_kernels()
+            .and_then(|apt| apt.offers())
+            .unwrap_or_default()
     }
 
     fn refreshed_offers(&self) -> Result<Vec<Offer>> {
-        let apt = Apt::open()?;
+        let apt = Apt::of_kernels()?;
         eprintln!("takt lab: asking the Debian archive for its kernels");
         apt.refresh()?;
         apt.offers()
@@ -164,7 +166,7 @@ impl Store {
             .doing(|| format!("create a directory in {}", self.dir.display()))?;
         let root = unfinished.path().join("root");
         fs::create_dir(&root).doing(|| format!("create {}", root.display()))?;
-        Apt::open()?.unpack(offer, &root)?;
+        Apt::of_kernels()?.unpack(&offer.packages, &root)?;
         Kernel::at(&root, &offer.release)?;
         let finished = self.dir.join(&offer.release);
         fs::rename(&root, &finished).doing(|| format!("create {}", finished.display()))

@@ -16,10 +16,10 @@ use nix::sys::prctl;
 use nix::sys::signal::Signal;
 
 use super::console::Console;
+use super::emulator::Emulator;
 use super::error::Doing;
 use super::kernels::Kernel;
 use super::machine_slot::MachineSlot;
-use super::tool::QEMU;
 use super::{Error, Result};
 use crate::guest::FAR_DEVICES;
 use crate::guest::protocol::{CHANNEL_PORT, Frame};
@@ -48,24 +48,34 @@ const KERNEL_ARGUMENTS: &[&str] = &[
     "cryptomgr.notests",
 ];
 
-/// The time in a machine with several processors.
+/// The time in a machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Clock {
-    /// That of the host: they run at once.
+pub enum Clock {
+    /// That of the host. All processors are one thread's, which changes between them where one
+    /// waits for another.
     Host,
-    /// One instruction of any of them is one nanosecond: they take turns. Those that are idle
-    /// have none, so the others are the faster.
+    /// Likewise, with a thread for each: they run at once. Now and then a machine crashes, since
+    /// one may run its translation of a breakpoint that the kernel has removed ("Oops: int3").
+    HostAtOnce,
+    /// One instruction of any processor is one nanosecond, and they take turns of about a
+    /// millisecond. Those that are idle have none, so the others are the faster.
     Virtual,
+    /// Likewise, in equal turns of microseconds, for figures of several processors. It takes the
+    /// host a third longer.
+    InTurns,
 }
 
-/// With virtual time, the longest turn of a processor while others are busy. The emulator ends a
-/// turn when a timer is due and has no setting for this, but devices that need a timer: a filter
-/// of a network device without packets.
-const TURN_US: u32 = 10;
+/// All that the emulator has, but fast strings: it copies byte by byte where a kernel or a program
+/// takes a processor's word that `rep movsb` is fast.
+const CPU: &str = "max,erms=off,fsrm=off,fzrm=off,fsrs=off,fsrc=off";
 
-/// QEMU 7.2 may take a part of an address for the flags after cmpxchg16b, where a turn ends: the
-/// kernel does without. No scheduler of beats loads there: BPF timers need it.
-const CPU_IN_TURNS: &str = "max,cx16=off";
+/// [`Clock::InTurns`]: the longest turn of a processor while others are busy.
+const TURN_US: u32 = 10;
+/// [`Clock::InTurns`]: the emulator's processors for each one that the kernel is told of. When a
+/// timer is due, all give up their turns, and each then gets the same part of what is left until
+/// the next one: the more parts there are, the less the first has more than the others. Of two,
+/// both have half of the time, and with none to spare the first has 62.5 %.
+const PARTS: u32 = 2;
 
 /// How long frames on each cable outside the machine wait at most, in virtual time: the emulator
 /// lets all of a cable go at once at multiples of this. Waiting longer than a beat computes,
@@ -82,7 +92,6 @@ pub struct Machine<'a> {
     pub smp: u32,
     /// That the processors are in; a socket has a last-level cache.
     pub sockets: u32,
-    /// The time of several processors; one always has virtual time.
     pub clock: Clock,
     /// Whether it has network devices of [`Net::Outside`](crate::guest::Net::Outside).
     pub outside: bool,
@@ -96,6 +105,7 @@ pub struct Machine<'a> {
 /// Boots the machine in its slot and passes every frame to `sink` until the machine ends.
 /// Returns the command's exit status.
 pub fn run(
+    emulator: &Emulator,
     kernel: &Kernel,
     initramfs: &File,
     machine: &Machine,
@@ -103,9 +113,10 @@ pub fn run(
     sink: &mut dyn FnMut(Frame) -> io::Result<()>,
 ) -> Result<i32> {
     let (host_end, machine_end) = UnixStream::pair().doing(|| "create a socket pair".into())?;
-    let mut emulator = Emulator::start(&arguments(kernel, initramfs, machine), machine_end)?;
+    let arguments = arguments(kernel, initramfs, machine);
+    let mut running = Running::start(emulator, &arguments, machine_end)?;
     let (sender, events) = sync_channel(64);
-    if let Some(stdout) = emulator.0.stdout.take() {
+    if let Some(stdout) = running.0.stdout.take() {
         let sender = sender.clone();
         let log = slot.console_log()?;
         thread::spawn(move || read_console(stdout, log, &sender));
@@ -136,7 +147,7 @@ pub fn run(
             Err(RecvTimeoutError::Disconnected) => break,
             Err(RecvTimeoutError::Timeout) => {
                 timed_out = true;
-                emulator.stop();
+                running.stop();
                 break;
             }
         }
@@ -154,7 +165,7 @@ pub fn run(
     match last {
         Some(Frame::Exit(status)) => Ok(status),
         Some(Frame::Failed(why)) => Err(Error::Guest(format!("{why}\n{}", console.tail()))),
-        _ => Err(Error::NoStatus(emulator.last_words(&console))),
+        _ => Err(Error::NoStatus(running.last_words(&console))),
     }
 }
 
@@ -189,11 +200,14 @@ fn read_frames(channel: UnixStream, events: &SyncSender<Event>) {
 }
 
 /// The emulator's process, which ends with this value or with this program.
-struct Emulator(Child);
+struct Running(Child);
 
-impl Emulator {
-    fn start(arguments: &[OsString], channel: UnixStream) -> Result<Emulator> {
-        let mut command = Command::new(QEMU.path()?);
+impl Running {
+    fn start(emulator: &Emulator, arguments: &[OsString], channel: UnixStream) -> Result<Running> {
+        let mut command = Command::new(&emulator.program);
+        for directory in &emulator.data {
+            command.arg("-L").arg(directory);
+        }
         command
             .args(arguments)
             // Descriptor 0 is the channel: see `arguments`.
@@ -213,7 +227,7 @@ impl Emulator {
             });
         }
         let child = command.spawn().doing(|| "start QEMU".into())?;
-        Ok(Emulator(child))
+        Ok(Running(child))
     }
 
     fn stop(&mut self) {
@@ -232,10 +246,18 @@ impl Emulator {
     }
 }
 
-impl Drop for Emulator {
+impl Drop for Running {
     fn drop(&mut self) {
         self.stop();
     }
+}
+
+/// The emulator has no setting for the length of turns, but devices that need a timer: a filter of a
+/// network device without packets.
+fn turns(parts: u32) -> [String; 4] {
+    let period_us = TURN_US * parts;
+    let timer = format!("filter-buffer,id=turn,netdev=none,queue=all,interval={period_us}");
+    ["-netdev", "hubport,id=none,hubid=0", "-object", &timer].map(str::to_owned)
 }
 
 /// A near network device and far ones on one hub. What a far one sends waits.
@@ -272,16 +294,20 @@ fn arguments(kernel: &Kernel, initramfs: &File, machine: &Machine) -> Vec<OsStri
     ));
     // One instruction is one nanosecond, and idle time passes at once.
     let virtual_time: &[&str] = &["-accel", "tcg", "-icount", "shift=0,sleep=off"];
-    let turn = format!("filter-buffer,id=turn,netdev=none,queue=all,interval={TURN_US}");
-    let turns: &[&str] = &["-netdev", "hubport,id=none,hubid=0", "-object", &turn];
-    let host_time: &[&str] = &["-accel", "tcg,thread=multi"];
-    let (accelerator, turns, cpu, processors) = match machine.clock {
-        _ if machine.smp == 1 => (virtual_time, &[][..], "max", 1),
-        Clock::Host => (host_time, &[][..], "max", machine.smp),
-        // The guest takes every second one offline.
-        Clock::Virtual => (virtual_time, turns, CPU_IN_TURNS, 2 * machine.smp),
+    let host_time: &[&str] = &["-accel", "tcg,thread=single"];
+    let at_once: &[&str] = &["-accel", "tcg,thread=multi"];
+    let accelerator = match machine.clock {
+        Clock::Virtual | Clock::InTurns => virtual_time,
+        Clock::Host => host_time,
+        Clock::HostAtOnce => at_once,
     };
-    let processors = format!("{processors},sockets={}", machine.sockets);
+    let takes_turns = machine.clock == Clock::InTurns && machine.smp > 1;
+    let parts = if takes_turns { PARTS } else { 1 };
+    let processors = format!(
+        "{},sockets={}",
+        parts * machine.smp,
+        parts * machine.sockets
+    );
     let channel = format!("virtserialport,chardev=channel,nr={CHANNEL_PORT}");
     let fixed = [
         // No HPET: the kernel would spend a second calibrating it, and then use the TSC and the
@@ -294,7 +320,7 @@ fn arguments(kernel: &Kernel, initramfs: &File, machine: &Machine) -> Vec<OsStri
         "-display",
         "none",
         "-cpu",
-        cpu,
+        CPU,
         "-m",
         MEMORY,
         "-smp",
@@ -317,12 +343,10 @@ fn arguments(kernel: &Kernel, initramfs: &File, machine: &Machine) -> Vec<OsStri
         "-device",
         &channel,
     ];
-    let mut arguments: Vec<OsString> = accelerator
-        .iter()
-        .chain(&fixed)
-        .chain(turns)
-        .map(Into::into)
-        .collect();
+    let mut arguments: Vec<OsString> = accelerator.iter().chain(&fixed).map(Into::into).collect();
+    if takes_turns {
+        arguments.extend(turns(parts * machine.smp).map(Into::into));
+    }
     if machine.outside {
         arguments.extend(outside().into_iter().map(Into::into));
     }
@@ -331,8 +355,15 @@ fn arguments(kernel: &Kernel, initramfs: &File, machine: &Machine) -> Vec<OsStri
     }
     arguments.extend(["-kernel".into(), kernel.vmlinuz.clone().into()]);
     arguments.extend(["-initrd".into(), initramfs.into()]);
+    // Those that it is not told of never start.
+    let told = format!("nr_cpus={}", machine.smp);
     let asked_for = machine.kernel_arguments.iter().map(String::as_str);
-    let kernel_arguments: Vec<&str> = KERNEL_ARGUMENTS.iter().copied().chain(asked_for).collect();
+    let kernel_arguments: Vec<&str> = KERNEL_ARGUMENTS
+        .iter()
+        .copied()
+        .chain(takes_turns.then_some(told.as_str()))
+        .chain(asked_for)
+        .collect();
     arguments.extend(["-append".into(), kernel_arguments.join(" ").into()]);
     arguments
 }

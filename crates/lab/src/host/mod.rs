@@ -2,13 +2,14 @@
 //! machine, with or without KVM.
 //!
 //! A run goes through the files in this order: `kernels` finds the kernel (`release` decides
-//! which, `apt` downloads it), `image` packs the programs (`python` a web server) and `modules`
-//! the kernel's modules into an initramfs, `machine` boots it and `console` reads the kernel's
-//! messages meanwhile. `machine_slot` limits how many run at once.
+//! which, `apt` downloads it) and `emulator` the emulator, `image` packs the programs (`python` a
+//! web server) and `modules` the kernel's modules into an initramfs, `machine` boots it and
+//! `console` reads the kernel's messages meanwhile. `machine_slot` limits how many run at once.
 
 mod apt;
 mod cache;
 mod console;
+mod emulator;
 mod error;
 mod image;
 mod jack;
@@ -28,12 +29,13 @@ use std::time::Duration;
 
 pub use error::Error;
 pub use kernels::{Kernel, KernelInfo, ensure, list};
-pub(crate) use machine::Clock;
+pub use machine::Clock;
 pub(crate) use machine_slot::busy_count as machines_at_once;
 pub(crate) use release::{DEFAULT_SERIES, NEWEST};
 
 use crate::guest::Net;
 use crate::guest::protocol::{Frame, Job};
+use emulator::Emulator;
 use machine::Machine;
 use machine_slot::MachineSlot;
 use tool::Tool;
@@ -48,11 +50,12 @@ pub(crate) const TIMEOUT_DEFAULT: Duration = Duration::from_secs(30 * 60);
 pub struct ExecOptions {
     /// `None` for the default kernel, `newest`, `wireless`, or the beginning of a release.
     pub kernel: Option<String>,
-    /// One processor has virtual time; several have the host's, unless `clock` says otherwise.
+    /// Processors.
     pub smp: u32,
     /// That the processors are in, as many in each.
     pub sockets: u32,
-    pub(crate) clock: Clock,
+    /// The machine's time.
+    pub clock: Clock,
     /// Files for `/add`, with their shared libraries.
     pub add: Vec<PathBuf>,
     /// Whether to add Python's web server.
@@ -78,7 +81,7 @@ impl ExecOptions {
             kernel: None,
             smp: 1,
             sockets: 1,
-            clock: Clock::Host,
+            clock: Clock::Virtual,
             add: Vec::new(),
             web_server: false,
             net: Net::default(),
@@ -115,9 +118,11 @@ pub(crate) fn jack() -> Result<Vec<PathBuf>> {
 /// Runs the command with its output as this process's; returns its exit status.
 pub fn exec(options: &ExecOptions) -> Result<i32> {
     let kernel = ensure(options.kernel.as_deref())?;
+    let emulator = emulator::ensure()?;
     run(
         options,
         &kernel,
+        &emulator,
         &mut io::stdout().lock(),
         &mut io::stderr(),
     )
@@ -126,14 +131,16 @@ pub fn exec(options: &ExecOptions) -> Result<i32> {
 /// Runs the command and keeps its standard output; its standard error goes to `stderr`.
 pub(crate) fn capture(options: &ExecOptions, stderr: &mut dyn Write) -> Result<Captured> {
     let kernel = ensure(options.kernel.as_deref())?;
+    let emulator = emulator::ensure()?;
     let mut stdout = Vec::new();
-    let status = run(options, &kernel, &mut stdout, stderr)?;
+    let status = run(options, &kernel, &emulator, &mut stdout, stderr)?;
     Ok(Captured { status, stdout })
 }
 
 fn run(
     options: &ExecOptions,
     kernel: &Kernel,
+    emulator: &Emulator,
     stdout: &mut dyn Write,
     stderr: &mut dyn Write,
 ) -> Result<i32> {
@@ -145,7 +152,6 @@ fn run(
         net: options.net,
         init: options.init.clone(),
         term: std::env::var_os("TERM"),
-        spaced: options.clock == Clock::Virtual && options.smp > 1,
     };
     let web_server = options
         .web_server
@@ -154,6 +160,7 @@ fn run(
     let initramfs = image::build(kernel, &job, &options.add, web_server.as_ref())?;
     let slot = MachineSlot::take()?;
     machine::run(
+        emulator,
         kernel,
         &initramfs,
         &Machine {

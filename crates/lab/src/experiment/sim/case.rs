@@ -22,6 +22,13 @@ const ORDERING: &[Contender] = &[TaktQdisc, TaktTree];
 const WIRE: &str = "[device]\nrate = \"100gbit\"\n[measure]\nafter = \"500ms\"\n";
 
 impl Case {
+    /// Whether packets with delays meet those of connections. These are sent when acknowledgements
+    /// come, so the simulator's are not at the kernel's very moments.
+    pub fn has_free_phase(&self) -> bool {
+        let connections = self.traffic.matches("kind = \"tcp\"").count();
+        (1..self.traffic.matches("kind = ").count()).contains(&connections)
+    }
+
     /// The policy on one of Takt's backends.
     pub fn policy_on(&self, contender: Contender) -> String {
         match contender.backend() {

@@ -11,6 +11,8 @@ use crate::experiment::metrics::{Metrics, metrics};
 
 /// Delays below this are the work of the laboratory's processor, and no percentage says anything.
 const WORK_NS: u64 = 10_000;
+/// Beyond as many standard deviations is one of 16,000 figures.
+const DEVIATIONS: f64 = 4.0;
 
 /// What came out of the cable.
 pub struct Seen<'a> {
@@ -19,6 +21,8 @@ pub struct Seen<'a> {
     /// Without a scheduler.
     pub path_ns: u64,
     pub window_ns: Range<u64>,
+    /// Both are samples then, and not the same packets at the same moments.
+    pub has_free_phase: bool,
 }
 
 impl Seen<'_> {
@@ -82,9 +86,30 @@ impl Seen<'_> {
                     difference_percent,
                 ),
             ]);
+            if self.has_free_phase {
+                let (from_ns, to_ns) = interval(&delays_ns, part);
+                row.extend([
+                    (format!("lab_delay_{name}_from_ns"), json!(from_ns)),
+                    (format!("lab_delay_{name}_to_ns"), json!(to_ns)),
+                ]);
+            }
         }
         row
     }
+}
+
+/// Where a quantile of another sample of the same distribution lies, as large as this one, which is in
+/// order.
+///
+/// How many of n samples are below the distribution's own quantile p is binomial, with a deviation
+/// of √(n p (1 − p)) (H. A. David, Order Statistics, 2.5); between two samples it is √2 times
+/// that. A probe's packets count as independent: on average five frames leave between two of them.
+fn interval(sorted_ns: &[u64], part: f64) -> (u64, u64) {
+    let last = (sorted_ns.len() - 1) as f64;
+    let deviation = (2.0 * last * part * (1.0 - part)).sqrt();
+    let at = |rank: f64| sorted_ns[rank.round().clamp(0.0, last) as usize];
+    let reach = DEVIATIONS * deviation;
+    (at(part * last - reach), at(part * last + reach))
 }
 
 /// How far the laboratory's is from the simulator's.

@@ -11,7 +11,7 @@ use takt_report::Row;
 use takt_sim::Terms;
 
 use super::delivery::Delivery;
-use super::{player, schedule, setup};
+use super::{player, schedule, setup, start};
 use crate::experiment::bench::Bench;
 use crate::experiment::error::Result;
 use crate::experiment::metrics::metrics;
@@ -39,7 +39,7 @@ pub fn measure(bench: &Bench, terms: Terms) -> Result<Lateness> {
     let schedule = schedule::of(&setup, terms.seed, terms.duration_ns);
     let mut root = Root::new(bench.takt());
     root.attach("takt", &Qdisc::Takt(POLICY.to_owned()))?;
-    let deliveries = player::play(&setup, &schedule)?;
+    let deliveries = player::play(&setup, &schedule, start::soon_ns()?)?;
     root.detach()?;
     Ok(Lateness::of(&deliveries))
 }

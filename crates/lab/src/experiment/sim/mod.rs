@@ -13,6 +13,7 @@ mod delivery;
 mod lateness;
 mod player;
 mod schedule;
+mod start;
 mod transfer;
 
 use std::thread::sleep;
@@ -30,19 +31,28 @@ use super::root::Root;
 
 const SEED: u64 = 1;
 const NS_PER_S: u64 = 1_000_000_000;
+/// In short: of cases that play the simulator's own schedule, and of those with a free phase, which
+/// need a thousand packets of a probe for a percentile. Then of all cases otherwise.
+const DURATIONS_S: [u64; 3] = [3, 5, 20];
 /// Until the kernel has freed what the scheduler before has left: for a link's packets a thread of
 /// the kernel's goes through all slots at once, which holds up a sender for a millisecond.
 const SETTLE: Duration = Duration::from_secs(1);
 
 pub fn run(bench: &Bench) -> Result<Vec<Row>> {
-    let duration_ns = if bench.short { 3 } else { 20 } * NS_PER_S;
-    let terms = Terms {
+    let [short_s, short_free_s, long_s] = DURATIONS_S;
+    let terms = |is_free: bool| Terms {
         seed: SEED,
-        duration_ns,
+        duration_ns: NS_PER_S
+            * match (bench.short, is_free) {
+                (true, false) => short_s,
+                (true, true) => short_free_s,
+                (false, _) => long_s,
+            },
     };
-    let late = lateness::measure(bench, terms)?;
+    let late = lateness::measure(bench, terms(false))?;
     let mut rows = vec![late.row()];
     for case in cases() {
+        let terms = terms(case.has_free_phase());
         let path_ns = path_ns(&case, terms)?;
         for &contender in case.contenders {
             eprintln!("sim: {}, {}", contender.name(), case.name);
@@ -82,7 +92,7 @@ fn path_ns(case: &Case, terms: Terms) -> Result<u64> {
     let late = Distribution::default();
     let setup = setup(&case.policy, &case.traffic, &late)?;
     let schedule = schedule::of(&setup, terms.seed, SHORT);
-    let deliveries = player::play(&setup, &schedule)?;
+    let deliveries = player::play(&setup, &schedule, start::soon_ns()?)?;
     let mut delays_ns: Vec<u64> = deliveries.iter().filter_map(|one| one.delay_ns()).collect();
     delays_ns.sort_unstable();
     Ok(delays_ns.get(delays_ns.len() / 2).copied().unwrap_or(0))
@@ -101,8 +111,9 @@ fn measure(
     let _single_frames = super::pair::with_single_frames()?;
     root.attach(contender.name(), &contender.qdisc(case))?;
     let schedule = schedule::of(&setup, terms.seed, terms.duration_ns);
-    let transfers = transfer::start(&setup, terms.duration_ns)?;
-    let deliveries = player::play(&setup, &schedule)?;
+    let begin_ns = start::soon_ns()?;
+    let transfers = transfer::start(&setup, begin_ns, terms.duration_ns)?;
+    let deliveries = player::play(&setup, &schedule, begin_ns)?;
     let transferred = transfers.finish()?;
     let mut model = contender.model(&setup, case.rate_bps);
     let outcome = takt_sim::run(&setup, contender.name(), &mut *model, terms);
@@ -111,6 +122,7 @@ fn measure(
         transferred: &transferred,
         path_ns,
         window_ns: setup.traffic.measure_after_ns..terms.duration_ns,
+        has_free_phase: case.has_free_phase(),
     };
     let sources = (0..).zip(&outcome.sources);
     Ok(sources

@@ -4,22 +4,18 @@ use std::collections::BTreeMap;
 use std::net::UdpSocket;
 use std::time::{Duration, Instant};
 
-use nix::errno::Errno;
 use nix::sys::prctl;
-use nix::sys::time::TimeSpec;
-use nix::time::{ClockId, ClockNanosleepFlags, clock_nanosleep};
 use takt_sim::Setup;
 
 use super::delivery::Delivery;
 use super::schedule::Due;
+use super::start;
 use crate::experiment::error::{ExperimentError, Result, WhileDoing};
 use crate::experiment::pair::{A, B, RECEIVER, SENDER};
 use crate::experiment::sink::{Reader, listen};
 use crate::experiment::source::{HEADER_BYTES, MARK_BYTES, Mark, pace, queued_bytes, widen};
 use crate::experiment::traffic::receive_clock_ns;
 
-/// Time for sockets and the reader's first use.
-const AHEAD_NS: u64 = 20_000_000;
 /// Reading arrivals takes less than this.
 const PAUSE_NS: u64 = 300_000;
 /// More than any case has in its queues.
@@ -28,13 +24,12 @@ const ETHERNET_BYTES: u32 = 14;
 /// A queue that does not shrink for this long is stuck.
 const DRAIN_TIME_MAX: Duration = Duration::from_secs(30);
 
-/// Plays it through the pair.
-pub fn play(setup: &Setup, schedule: &[Due]) -> Result<Vec<Delivery>> {
+/// Plays it through the pair, from this moment on.
+pub fn play(setup: &Setup, schedule: &[Due], begin_ns: u64) -> Result<Vec<Delivery>> {
     prctl::set_timerslack(1).doing("ask for exact timers")?;
     let senders = senders(setup, schedule)?;
     let receivers = receivers(setup, schedule)?;
     let mut reader = Reader::new();
-    let begin_ns = receive_clock_ns()? + AHEAD_NS;
     let mut deliveries: Vec<Delivery> = Vec::with_capacity(schedule.len());
     let mut read = |deliveries: &mut Vec<Delivery>| {
         for socket in &receivers {
@@ -54,7 +49,7 @@ pub fn play(setup: &Setup, schedule: &[Due]) -> Result<Vec<Delivery>> {
         if receive_clock_ns()? + PAUSE_NS < at_ns {
             read(&mut deliveries)?;
         }
-        sleep_until(at_ns)?;
+        start::sleep_until(at_ns)?;
         let mark = Mark {
             flow: due.flow,
             sequence,
@@ -76,20 +71,6 @@ pub fn play(setup: &Setup, schedule: &[Due]) -> Result<Vec<Delivery>> {
     drain(&senders)?;
     read(&mut deliveries)?;
     Ok(deliveries)
-}
-
-fn sleep_until(at_ns: u64) -> Result<()> {
-    const CLOCK: ClockId = ClockId::CLOCK_REALTIME;
-    let at = TimeSpec::new(
-        (at_ns / 1_000_000_000) as i64,
-        (at_ns % 1_000_000_000) as i64,
-    );
-    loop {
-        match clock_nanosleep(CLOCK, ClockNanosleepFlags::TIMER_ABSTIME, &at) {
-            Err(Errno::EINTR) => {}
-            result => return result.map(drop).doing("sleep"),
-        }
-    }
 }
 
 /// A connected socket for each flow, with the rate that the simulator's has.

@@ -10,6 +10,7 @@ use std::time::Duration;
 use takt_policy::traffic::Kind;
 use takt_sim::Setup;
 
+use super::start;
 use crate::experiment::command;
 use crate::experiment::error::{Result, WhileDoing};
 use crate::experiment::pair::{A, B, PEER_DEVICE, RECEIVER};
@@ -69,11 +70,10 @@ impl Drop for RoundTrip {
     }
 }
 
-/// Connects, and has all of them send for this long.
-pub fn start(setup: &Setup, duration_ns: u64) -> Result<Transfers> {
+/// Connects, and has all of them send from this moment on and for this long.
+pub fn start(setup: &Setup, begin_ns: u64, duration_ns: u64) -> Result<Transfers> {
     let mut readers = Vec::new();
-    let now_ns = receive_clock_ns()?;
-    let window_ns = now_ns + setup.traffic.measure_after_ns..now_ns + duration_ns;
+    let window_ns = begin_ns + setup.traffic.measure_after_ns..begin_ns + duration_ns;
     for (flow, &source) in setup.flows.iter().zip(&setup.sources) {
         let of = &setup.traffic.sources[source as usize];
         let Kind::Tcp(_) = of.kind else {
@@ -84,7 +84,7 @@ pub fn start(setup: &Setup, duration_ns: u64) -> Result<Transfers> {
         let sender = A.run(|| TcpStream::connect((RECEIVER, port)).doing("connect"))?;
         let (receiver, _) = listener.accept().doing("accept a connection")?;
         let until_ns = window_ns.end;
-        std::thread::spawn(move || write(sender, until_ns));
+        std::thread::spawn(move || write(sender, begin_ns, until_ns));
         let window_ns = window_ns.clone();
         let payload_bytes = u64::from(of.frame_bytes) - HEADER_BYTES;
         let frame_bytes = u64::from(of.frame_bytes);
@@ -112,8 +112,11 @@ impl Transfers {
 }
 
 /// An error here shows as missing bytes at the reader.
-fn write(mut to: TcpStream, until_ns: u64) {
+fn write(mut to: TcpStream, begin_ns: u64, until_ns: u64) {
     let piece = vec![0; PIECE_BYTES];
+    if start::sleep_until(begin_ns).is_err() {
+        return;
+    }
     while receive_clock_ns().is_ok_and(|now_ns| now_ns < until_ns) && to.write_all(&piece).is_ok() {
     }
 }
