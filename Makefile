@@ -5,7 +5,7 @@ MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
 # Installing comes before building, also under make -j.
 .NOTPARALLEL:
-.PHONY: help build check test fuzz demo results install uninstall check-deps deps-build deps-lab deps-packages \
+.PHONY: help build quick check test test-long stress baseline fuzz demo results install uninstall check-deps deps-build deps-lab deps-packages \
 	deb rpm static oci sysext docs
 
 # A fresh rustup toolchain is not on the path before the next login.
@@ -31,10 +31,27 @@ build: deps-build ## build target/release/takt, taktd, takt-lab with its model o
 
 # What `make build` makes is made once more here: tests need more features of some libraries.
 test: deps-lab ## install what is missing, build, and run every test
-	@scripts/test
+	@scripts/test all
+
+quick: deps-lab ## in a few minutes, the tests that tell most about what changed since upstream (BASE: a commit)
+	@scripts/test quick $(if $(BASE),--base $(BASE))
 
 check: deps-build ## format, lints, and every test that needs no virtual machine
-	@scripts/test quick
+	@scripts/test check
+
+# FRESH=1 begins anew.
+FRESH ?=
+
+test-long: deps-lab ## run every case in full, for hours; called again, it goes on where it stopped (FRESH=1: anew)
+	@scripts/test long $(if $(FRESH),--fresh)
+
+ROUNDS ?= 5
+
+stress: deps-lab ## run the laboratory on a busy host, five times (ROUNDS), and show verdicts and figures that differ
+	@scripts/test stress --rounds $(ROUNDS)
+
+baseline: ## make what the laboratory took in the last make test what later ones are compared with
+	@scripts/test baseline
 
 # Seconds for each target.
 FUZZ ?= 3600

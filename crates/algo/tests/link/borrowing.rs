@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use takt_algo::sys::takt_class_params;
 
-use crate::{
+use super::{
     plan::{self, MBIT},
     traffic::{NS_PER_MS, NS_PER_S, Traffic, frame, near},
 };

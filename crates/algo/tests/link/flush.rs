@@ -2,7 +2,7 @@
 
 use takt_algo::{Dequeued, Link, sys, zeroed_box};
 
-use crate::plan;
+use super::plan;
 
 fn flushed(link: &Link, id: u32) -> u64 {
     let class = link.entity(id);

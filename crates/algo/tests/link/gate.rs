@@ -11,7 +11,7 @@ use takt_algo::{
     },
 };
 
-use crate::plan::{self, MBIT};
+use super::plan::{self, MBIT};
 
 const NICE_0: u32 = 122;
 const NICE_10: u32 = 132;

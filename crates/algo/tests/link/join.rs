@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use takt_algo::sys::{self, takt_link, takt_plan};
 
-use crate::{
+use super::{
     plan,
     raw::{dequeue, laid_out, pass},
 };

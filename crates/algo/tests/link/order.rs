@@ -8,7 +8,7 @@ use takt_algo::{
     sys::{takt_class_params, takt_plan},
 };
 
-use crate::{model, plan};
+use super::{model, plan};
 
 const CLASSES: u32 = 12;
 

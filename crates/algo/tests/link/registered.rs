@@ -9,7 +9,7 @@ use takt_algo::{
     sys::{TAKT_PULLS, takt_plan},
 };
 
-use crate::plan::{self, MBIT};
+use super::plan::{self, MBIT};
 
 const FOREGROUND: u32 = 1;
 const BACKGROUND: u32 = 2;

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use takt_algo::{Dequeued, Link, sys::takt_plan};
 
-use crate::plan;
+use super::plan;
 
 const NS_PER_S: u64 = 1_000_000_000;
 

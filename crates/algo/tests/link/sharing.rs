@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 
-use crate::{
+use super::{
     plan::{self, MBIT},
     traffic::{NS_PER_MS, NS_PER_S, Traffic},
 };

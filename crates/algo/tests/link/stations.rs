@@ -8,7 +8,7 @@ use takt_algo::{
     sys::{self, takt_plan},
 };
 
-use crate::plan;
+use super::plan;
 
 const NS_PER_S: u64 = 1_000_000_000;
 const LINK_BPS: u64 = 20 * plan::MBIT;

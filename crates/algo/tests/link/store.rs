@@ -2,7 +2,7 @@
 
 use takt_algo::{Dequeued, Link, sys};
 
-use crate::plan;
+use super::plan;
 
 /// Every slot but the fast path's.
 const SLOTS: u32 = sys::TAKT_FAST_PATH - 1;

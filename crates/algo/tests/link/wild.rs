@@ -11,7 +11,7 @@ use takt_algo::{
     sys::{self, takt_arrival, takt_class_params, takt_plan},
 };
 
-use crate::plan;
+use super::plan;
 
 /// Classes 1 to 10, tenants 11 to 14 and, once more, 15 to 18 with their nodes.
 const CLASSES: u32 = 10;

@@ -241,7 +241,7 @@ fn a_taktd_that_is_killed_leaves_nothing_to_the_next() {
 
 #[test]
 fn programs_run_in_the_background() {
-    DEFAULT.run(|| {
+    DEFAULT.alone().run(|| {
         let wire = quiet_wire();
         apply(POLICY).ok();
         let sends = "echo x >/dev/udp/10.1.0.2/7200";

@@ -277,7 +277,7 @@ fn tells_what_tasks_did() -> Value {
 
 #[test]
 fn status_tells_what_tasks_did() {
-    DEFAULT.run(|| {
+    DEFAULT.alone().run(|| {
         let status = tells_what_tasks_did();
         let (keeps, overruns) = (&status["tasks"][0], &status["tasks"][1]);
         // In virtual time no job is late because of the host.
@@ -494,7 +494,7 @@ fn doctor_says_what_old_kernels_lack() {
 /// Without its pins and records, takt's scheduler is a foreign one.
 #[test]
 fn another_scheduler_is_named() {
-    DEFAULT.run(|| {
+    DEFAULT.alone().run(|| {
         let hide = || {
             run("mv /sys/fs/bpf/takt-beats /sys/fs/bpf/elsewhere").ok();
             run("mv /run/takt /run/elsewhere").ok();

@@ -21,7 +21,7 @@ match = { proto = "tcp", dst_port = 80 }
 
 #[test]
 fn it_measures_beside_a_policy_that_is_in_force() {
-    DEFAULT.run(|| {
+    DEFAULT.alone().run(|| {
         apply(POLICY).ok();
         let before = (run("ip netns list").ok(), run("tc qdisc show").ok());
         let pins = fs::read_dir("/sys/fs/bpf").unwrap().count();

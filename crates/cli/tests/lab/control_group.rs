@@ -1,4 +1,4 @@
-//! Control groups of processor time.
+//! Control groups, most of them of processor time.
 
 use std::{
     fs,
@@ -11,11 +11,14 @@ use crate::metronome::Shell;
 
 const ROOT: &str = "/sys/fs/cgroup";
 const CONTROLLERS: &str = "cgroup.subtree_control";
+/// The longest time until the kernel lets go of processes that have ended.
+const LET_GO_MAX_MS: u64 = 10_000;
 
 /// A control group until this is dropped, before which its processes have to end.
 pub struct Group {
     path: PathBuf,
-    above: PathBuf,
+    /// Where its controller was turned on.
+    above: Option<PathBuf>,
 }
 
 impl Group {
@@ -27,14 +30,30 @@ impl Group {
         Self::made(&self.path, name)
     }
 
+    /// It limits and weighs nothing.
+    pub fn without_controllers(name: &str) -> Self {
+        let path = Path::new(ROOT).join(name);
+        fs::create_dir(&path).unwrap();
+        Self { path, above: None }
+    }
+
     fn made(above: &Path, name: &str) -> Self {
         fs::write(above.join(CONTROLLERS), "+cpu").unwrap();
         let path = above.join(name);
         fs::create_dir(&path).unwrap();
         Self {
             path,
-            above: above.to_owned(),
+            above: Some(above.to_owned()),
         }
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Ends all its processes, those that fork meanwhile as well.
+    pub fn kill(&self) {
+        self.set("cgroup.kill", "1");
     }
 
     pub fn set(&self, setting: &str, value: &str) {
@@ -63,11 +82,19 @@ impl Group {
 impl Drop for Group {
     fn drop(&mut self) {
         let is_busy = |error: std::io::Error| error.raw_os_error() == Some(libc::EBUSY);
-        // The kernel lets go of a process a moment after it has ended.
-        while fs::remove_dir(&self.path).is_err_and(is_busy) {
+        let is_removed = || {
             thread::sleep(Duration::from_millis(1));
-        }
+            !fs::remove_dir(&self.path).is_err_and(is_busy)
+        };
+        let let_go = (0..LET_GO_MAX_MS).any(|_| is_removed());
         // Another group may have need of it.
-        let _ = fs::write(self.above.join(CONTROLLERS), "-cpu");
+        if let Some(above) = &self.above {
+            let _ = fs::write(above.join(CONTROLLERS), "-cpu");
+        }
+        assert!(
+            let_go || thread::panicking(),
+            "{} still has processes",
+            self.path.display()
+        );
     }
 }

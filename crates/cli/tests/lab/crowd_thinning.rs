@@ -21,6 +21,7 @@ use takt_wlan::{
 use crate::{
     flow::{in_far_namespace, in_namespace},
     inventory::Inventory,
+    kernel_bpf::wait_for,
     machine::{DEFAULT, NEWEST},
     over::Over,
     reporting::Daemon,
@@ -88,9 +89,7 @@ fn download(wire: &Wire, to: &str) -> u64 {
     });
     assert!(received == content, "{} bytes arrived", received.len());
     // Those of what came last are still queued.
-    while link("near1").queued_packets > 0 {
-        thread::sleep(Duration::from_millis(100));
-    }
+    wait_for(|| link("near1").queued_packets == 0);
     let class = default_class();
     assert!(class.adds_up(), "{class:#?}");
     class.thinned_packets - before

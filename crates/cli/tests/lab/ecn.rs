@@ -12,7 +12,7 @@ use nix::sys::socket::{setsockopt, sockopt::Ipv4Tos};
 use crate::{
     flow::in_far_namespace,
     inventory::Inventory,
-    kernel_bpf::Held,
+    kernel_bpf::{Held, wait_for},
     machine::{DEFAULT, NEWEST},
     owners::far_receiver,
     shell::{run, run_far},
@@ -69,9 +69,7 @@ fn upload(wire: &Wire) -> (Class, u64) {
     thread::sleep(Duration::from_secs(4));
     drop(uploads);
     // Their sockets send what they were given.
-    while link("near1").queued_packets > 0 {
-        thread::sleep(Duration::from_millis(100));
-    }
+    wait_for(|| link("near1").queued_packets == 0);
     thread::sleep(Duration::from_secs(2));
     let mut after = default_class();
     after.aqm_dropped_packets -= class.aqm_dropped_packets;

@@ -16,6 +16,7 @@ use crate::{
     machine::DEFAULT,
     metronome::{MS, US, assert_on_beat, member, sleep_ms, spin},
     over::Over,
+    rounds,
     shell::{run, run_far},
     takt::{apply, assert_no_trace, link, takt},
     wire::Wire,
@@ -88,7 +89,7 @@ pub fn assert_only_exchanges_lost(lost: &[u32], exchanges: usize) {
 
 #[test]
 fn the_clock_is_set_while_all_of_it_runs() {
-    DEFAULT.run(|| {
+    DEFAULT.alone().run(|| {
         let before = Inventory::take();
         let wires = [1, 2].map(Wire::new);
         let daemon = Daemon::start();
@@ -115,7 +116,7 @@ fn the_clock_is_set_while_all_of_it_runs() {
 /// far end keeps the programs loaded: loading them takes the emulator seconds.
 #[test]
 fn a_hundred_policies_come_and_go_under_load() {
-    DEFAULT.run(|| {
+    DEFAULT.alone().run(|| {
         let before = Inventory::take();
         let wires = [1, 2].map(Wire::new);
         run("takt crowd key /lab/hundred.key").ok();
@@ -131,13 +132,15 @@ fn a_hundred_policies_come_and_go_under_load() {
             takt("revert").ok();
         };
         let lost = lost_during(&wires[0], 5001, || {
-            [links, tasks, crowd]
-                .repeat(4)
+            let kinds = [links, tasks, crowd].repeat(4);
+            rounds::in_turn("policies from nothing", kinds, 4)
                 .into_iter()
                 .for_each(comes_and_goes);
             fs::write("/lab/far.toml", link.replace("near1", "far2")).unwrap();
             run_far("takt apply /lab/far.toml").ok();
-            [link; 88].into_iter().for_each(comes_and_goes);
+            rounds::in_turn("policies that come and go", [link; 88], 4)
+                .into_iter()
+                .for_each(comes_and_goes);
             run_far("takt revert").ok();
         });
         assert_only_exchanges_lost(&lost, 200);
@@ -154,7 +157,7 @@ fn step_clock(days: i64) {
 
 #[test]
 fn devices_are_renamed_moved_and_taken_away() {
-    DEFAULT.run(|| {
+    DEFAULT.alone().run(|| {
         let before = Inventory::take();
         let wires = [1, 2].map(Wire::new);
         apply(EVERYTHING).ok();

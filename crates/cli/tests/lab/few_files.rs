@@ -9,6 +9,7 @@ use crate::{
     inventory::Inventory,
     machine::DEFAULT,
     refused::{ALL, OLD},
+    rounds,
     shell::{Ran, run, run_command},
     takt::{POLICY, apply, takt},
     wire::Wire,
@@ -28,7 +29,7 @@ fn with_limit(soft: u64, hard: u64, words: &[&str]) -> Ran {
 
 #[test]
 fn a_limit_that_is_too_low_is_what_the_message_says() {
-    DEFAULT.run(|| {
+    DEFAULT.alone().run(|| {
         let _wire = Wire::new(1);
         run("takt crowd key /lab/crowd.key");
         let nothing = Inventory::take();
@@ -36,7 +37,7 @@ fn a_limit_that_is_too_low_is_what_the_message_says() {
         fs::write(POLICY, ALL).unwrap();
         let before = Inventory::take();
         let apply = ["apply", POLICY];
-        for limit in LEAST..=40 {
+        for limit in rounds::in_turn("limits that are too low", LEAST..=40, 4) {
             with_limit(limit, limit, &["check", POLICY]).ok();
             for words in [
                 &apply[..],

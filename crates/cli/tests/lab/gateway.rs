@@ -20,7 +20,7 @@ use crate::{
     flow::in_namespace,
     inventory::Inventory,
     machine::DEFAULT,
-    metronome::{US, assert_stands, member, reservations, sleep_ms, spin, state, task},
+    metronome::{US, assert_stands, member, sleep_ms, spin, state, task, wait_for_reservations},
     over::Over,
     shell::{run, run_command},
     takt::{apply, link, takt},
@@ -77,9 +77,7 @@ fn play(socket: UdpSocket, sent: &Arc<AtomicU64>) -> Vec<JoinHandle<Vec<u64>>> {
             }),
         ),
     ];
-    while reservations() < 3 {
-        sleep_ms(1);
-    }
+    wait_for_reservations(3);
     seated.store(true, SeqCst);
     threads
 }

@@ -35,6 +35,7 @@ use crate::{
     machine::{DEFAULT, TWO_PROCESSORS},
     over::Over,
     owners::ALICE,
+    rounds,
     shell::{Ran, run, run_command},
     takt::{POLICY, apply, assert_no_trace, status, takt},
     wire::Wire,
@@ -113,7 +114,7 @@ fn squat() -> (OwnedFd, UnixStream) {
 
 #[test]
 fn a_taken_name_is_in_nobodys_way() {
-    DEFAULT.run(|| {
+    DEFAULT.alone().run(|| {
         let _wire = Wire::new(1);
         let _squatter = as_plain_user(ALICE, squat);
         apply(GATED).ok();
@@ -130,7 +131,7 @@ fn a_taken_name_is_in_nobodys_way() {
 
 #[test]
 fn no_user_can_reach_the_helper_or_the_lock() {
-    DEFAULT.run(|| {
+    DEFAULT.alone().run(|| {
         let _wire = Wire::new(1);
         apply(GATED).ok();
         let helper = Path::new(RECORDS).join("helper");
@@ -160,7 +161,7 @@ fn no_user_can_reach_the_helper_or_the_lock() {
 
 #[test]
 fn a_lock_on_what_a_user_can_open_hangs_nothing() {
-    DEFAULT.run(|| {
+    DEFAULT.alone().run(|| {
         let _wire = Wire::new(1);
         let _pins = OpenPins::new(0o1777);
         let lock = |path: &str| {
@@ -180,7 +181,7 @@ fn a_lock_on_what_a_user_can_open_hangs_nothing() {
 
 #[test]
 fn a_directory_made_first_is_named_with_its_owner() {
-    DEFAULT.run(|| {
+    DEFAULT.alone().run(|| {
         let _wire = Wire::new(1);
         let _pins = OpenPins::new(0o1777);
         let pins = Path::new(PINS);
@@ -218,7 +219,7 @@ fn a_directory_made_first_is_named_with_its_owner() {
 
 #[test]
 fn a_file_system_where_all_can_replace_all_is_refused() {
-    DEFAULT.run(|| {
+    DEFAULT.alone().run(|| {
         let _wire = Wire::new(1);
         let pins = OpenPins::new(0o777);
         apply(PLAIN)
@@ -273,7 +274,7 @@ fn at_umask(mask: libc::mode_t, line: &str) -> Ran {
 
 #[test]
 fn at_any_umask_all_is_roots_alone() {
-    DEFAULT.run(|| {
+    DEFAULT.alone().run(|| {
         let _wires = [1, 2].map(Wire::new);
         run("takt crowd key /lab/hostile.key");
         let crowd = "[crowd]\ngroup = \"lab\"\nkey_file = \"hostile.key\"\ndevice = \"near1\"\n";
@@ -315,7 +316,7 @@ fn record() -> PathBuf {
 
 #[test]
 fn a_replaced_record_is_not_obeyed() {
-    DEFAULT.run(|| {
+    DEFAULT.alone().run(|| {
         let _wire = Wire::new(1);
         let copy = Path::new("/lab/record.json");
         let breaks: [(Break, &str); 4] = [
@@ -362,7 +363,7 @@ fn a_replaced_record_is_not_obeyed() {
 
 #[test]
 fn keys_of_others_are_refused_with_their_mode() {
-    DEFAULT.run(|| {
+    DEFAULT.alone().run(|| {
         let _wire = Wire::new(1);
         let dir = Path::new("/lab/keys");
         fs::create_dir(dir).unwrap();
@@ -412,13 +413,13 @@ fn keys_of_others_are_refused_with_their_mode() {
 
 #[test]
 fn status_beside_apply_and_revert_is_of_one_moment() {
-    DEFAULT.run(|| {
+    DEFAULT.alone().run(|| {
         let _wires = [1, 2].map(Wire::new);
         let is_over = AtomicBool::new(false);
         thread::scope(|scope| {
             let changing = scope.spawn(|| {
                 let _over = Over(&is_over);
-                for _ in 0..15 {
+                for _ in rounds::in_turn("changes beside status", 0..15, 3) {
                     apply(&PLAIN.replace("near1", "near2")).ok();
                     apply(PLAIN).ok();
                     apply(GATED).ok();
@@ -441,7 +442,7 @@ fn status_beside_apply_and_revert_is_of_one_moment() {
 
 #[test]
 fn a_takt_that_hangs_is_named_by_all_others() {
-    DEFAULT.run(|| {
+    DEFAULT.alone().run(|| {
         let _wire = Wire::new(1);
         apply(PLAIN).ok();
         let dir = File::open(RECORDS).unwrap();
@@ -470,7 +471,7 @@ fn a_takt_that_hangs_is_named_by_all_others() {
 
 #[test]
 fn a_helper_that_hangs_holds_nothing_up() {
-    DEFAULT.run(|| {
+    DEFAULT.alone().run(|| {
         let _wire = Wire::new(1);
         apply(GATED).ok();
         let [helper] = helpers()[..] else {
@@ -513,7 +514,7 @@ fn a_revert_beside_an_apply_is_no_error_of_either() {
         thread::scope(|scope| {
             let applying = scope.spawn(|| {
                 let _over = Over(&is_over);
-                for _ in 0..15 {
+                for _ in rounds::in_turn("applies beside reverts", 0..15, 5) {
                     takt(&format!("apply {POLICY}")).ok();
                 }
             });
@@ -530,7 +531,7 @@ fn a_revert_beside_an_apply_is_no_error_of_either() {
 
 #[test]
 fn a_helper_for_good_keeps_its_place() {
-    DEFAULT.run(|| {
+    DEFAULT.alone().run(|| {
         let _wire = Wire::new(1);
         let mut helper = Command::new("takt").arg("feed").spawn().unwrap();
         assert_helpers(1);

@@ -113,8 +113,12 @@ fn walk(dir: &Path, lines: &mut Vec<String>) {
         let path = entry.path();
         let is_dir = entry.file_type().is_ok_and(|kind| kind.is_dir());
         if is_dir {
-            lines.push(path.display().to_string());
+            let before = lines.len();
             walk(&path, lines);
+            // Directories of pins go with the programs, which a keeper keeps.
+            if lines.len() > before || !path.starts_with("/sys/fs/bpf") {
+                lines.push(path.display().to_string());
+            }
         } else if !path.starts_with("/sys/fs/cgroup") {
             let name = path.file_name().unwrap_or_default().to_string_lossy();
             let name = name.trim_start_matches(|digit: char| digit.is_ascii_digit());

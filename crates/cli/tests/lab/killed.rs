@@ -23,7 +23,7 @@ use crate::{
     inventory::Inventory,
     kernel_bpf::{links, wait_for},
     machine::{DEFAULT, TWO_PROCESSORS},
-    metronome,
+    metronome, rounds,
     shell::run,
     takt::{POLICY, apply, assert_no_trace, status, takt},
     upgrade::set_layout,
@@ -87,11 +87,11 @@ enum State {
 
 #[test]
 fn at_any_instant_of_attaching() {
-    DEFAULT.run(|| {
+    DEFAULT.alone().run(|| {
         let wire = Wire::new(1);
         let whole = duration_of_apply(NEW);
         takt("revert").ok();
-        for instant in 0..INSTANTS {
+        for instant in rounds::in_turn("instants of attaching", 0..INSTANTS, QUARTERS) {
             kill_at(whole * instant / INSTANTS);
             recover(&wire, State::Nothing, instant % 2 == 0);
         }
@@ -102,11 +102,11 @@ fn at_any_instant_of_attaching() {
 
 #[test]
 fn at_any_instant_of_updating() {
-    DEFAULT.run(|| {
+    DEFAULT.alone().run(|| {
         let wire = Wire::new(1);
         apply(OLD).ok();
         let whole = duration_of_apply(NEW);
-        for instant in 0..INSTANTS {
+        for instant in rounds::in_turn("instants of updating", 0..INSTANTS, QUARTERS) {
             apply(OLD).ok();
             write(NEW);
             kill_at(whole * instant / INSTANTS);
@@ -119,7 +119,7 @@ fn at_any_instant_of_updating() {
 
 #[test]
 fn while_loading() {
-    TWO_PROCESSORS.run(|| {
+    TWO_PROCESSORS.alone().run(|| {
         let wire = Wire::new(1);
         write(NEW);
         // Loading takes time, so not after every change.
@@ -141,6 +141,9 @@ const FAR: usize = 6;
 /// Likewise with tables of the scheduler, which are written one by one.
 const FARTHER: usize = 15;
 
+/// A run by rounds takes a quarter of the instants, and the last.
+const QUARTERS: usize = 4;
+
 /// Kills apply after changes that are so far apart, the last of which is one: each takes the
 /// emulator seconds. Returns what `recover` finds after the last.
 fn killed_after_changes<T>(
@@ -150,14 +153,16 @@ fn killed_after_changes<T>(
 ) -> T {
     prepare();
     let all = apply_traced(None);
-    let mut instants: Vec<u32> = (1..=all).rev().step_by(apart).collect();
-    let mut last = None;
-    while let Some(instant) = instants.pop() {
+    let mut earlier: Vec<u32> = (1..all).rev().skip(apart - 1).step_by(apart).collect();
+    earlier.reverse();
+    for instant in rounds::in_turn("changes after which apply is killed", earlier, QUARTERS) {
         prepare();
         apply_traced(Some(instant));
-        last = Some(recover());
+        recover();
     }
-    last.expect("changes")
+    prepare();
+    apply_traced(Some(all));
+    recover()
 }
 
 #[test]
@@ -293,7 +298,7 @@ fn after_changes_of_joining_a_crowd() {
 
 #[test]
 fn after_changes_of_loading_beats() {
-    DEFAULT.run(|| {
+    DEFAULT.alone().run(|| {
         let before = Inventory::take();
         let wire = Wire::new(1);
         let task = "[[task]]\nname = \"beat\"\nperiod = \"20ms\"\nbudget = \"1ms\"\n";
@@ -323,7 +328,7 @@ fn after_changes_of_loading_beats() {
 /// From links and a scheduler of another version. The next takt completes it, or takes all back.
 #[test]
 fn after_changes_of_handing_over() {
-    DEFAULT.run(|| {
+    DEFAULT.alone().run(|| {
         let wire = Wire::new(1);
         let before = Inventory::take();
         let task = "[[task]]\nname = \"beat\"\nperiod = \"20ms\"\nbudget = \"1ms\"\n";

@@ -22,7 +22,7 @@ const FIRST: &str = "nsenter --net=/proc/2/ns/net";
 
 #[test]
 fn is_below_the_beats_while_there_are_any_on_the_default_kernel() {
-    DEFAULT.run(|| {
+    DEFAULT.alone().run(|| {
         is_below_the_beats();
         assert_no_trace();
     });
@@ -30,7 +30,7 @@ fn is_below_the_beats_while_there_are_any_on_the_default_kernel() {
 
 #[test]
 fn is_below_the_beats_while_there_are_any_on_the_newest_kernel() {
-    NEWEST.run(|| {
+    NEWEST.alone().run(|| {
         is_below_the_beats();
         assert_no_trace();
     });

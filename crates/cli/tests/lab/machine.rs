@@ -1,74 +1,39 @@
-//! Running a test inside a lab machine.
+//! The machines that tests run in.
 //!
 //! This program is copied into the machine and runs the tests there; outside, each test only asks
-//! for its result. All tests of the same machine share one boot, or a few where they are many; the
-//! first test starts it. When all tests run, the boots run in turn instead, the longest first, as
-//! many at a time as the lab has machine slots.
+//! for its result ([`boot`](crate::boot)). All tests of the same machine share one boot, or a few
+//! where they are many.
 
 use std::{
     any::type_name,
-    collections::{BTreeMap, VecDeque},
     env,
-    ffi::{OsStr, OsString},
     fmt::{self, Display},
     fs,
-    hash::{DefaultHasher, Hash, Hasher},
-    io::{self, Write},
     process::Command,
-    sync::{LazyLock, Mutex, Once, OnceLock},
     thread,
     time::Duration,
 };
 
-use crate::{dispatch, hwsim, kernel_log, metronome::STRESS, systemd};
+use nix::unistd::{SysconfVar, sysconf};
 
-/// The name of the machine, in its environment.
-const VARIABLE: &str = "TAKT_TEST_MACHINE";
-/// Tests that passed in a boot that failed later, separated by commas.
-const PASSED: &str = "TAKT_TEST_PASSED";
-
-/// In the machine's time, which is virtual on one processor. A hanging test is idle, so this passes
-/// at once.
-const TIMEOUT_S: &str = "2400";
+use crate::{
+    boot::{Boot, VARIABLE},
+    dispatch, hwsim, keeper, kernel_log, rounds, stress, systemd,
+};
 
 /// By the host's clock, which says little: a busy host takes several times as long as an idle one.
-const BOOT_MINUTES: &str = "120";
-
-/// A kernel switches its static keys by writing a breakpoint over the code first. With more than
-/// one processor QEMU (until 8.1) may run its translation of that breakpoint after the kernel has
-/// removed it and synchronised every processor, and the kernel then does not recognise it.
-/// sched_ext switches many, so about one boot in three is affected.
-const STALE_CODE: &str = "Oops: int3:";
-/// Begins a warning from before the lab's modules were loaded: while it boots on a busy host, a
-/// machine with two processors may see its clock jump, and report a stall.
-const WHILE_BOOTING: &str = "Not tainted";
-/// The kernel's text before a processor's flags.
-const FLAGS: &str = "EFLAGS: ";
-/// No processor has flags above these. QEMU 7.2 was seen to take a part of an address for them at
-/// an instruction after cmpxchg16b, and the kernel to fault twice because of it.
-const FLAGS_MAX: u32 = (1 << 22) - 1;
-/// A boot continues where the one before it ended, so this is for the sake of one test.
-const BOOTS_MAX: usize = 8;
-
-/// Modules whose tests measure times. What the kernel frees of the tests before, milliseconds at a
-/// time (docs/limits.md), makes them longer. Where only such tests failed, and few, they are tried
-/// once more in a machine that no other test has used; one that fails twice has failed.
-const TIMED: [&str; 4] = ["beats", "gap::", "gate::", "sim::"];
-const FEW: usize = 4;
+const BOOT_MINUTES: &str = "60";
 
 /// Ends the name of the machine in which the daemon's tests run under its unit.
 const FOR_DAEMON: &str = " for the daemon";
 
-/// Tests that look at the lab from outside.
-const OUTSIDE: [&str; 4] = [
-    "contract::",
-    "every_file_here_is_compiled",
-    "lockdown::",
-    "package::",
-];
+/// Names the only machine to be asked for, the default one, where this is set.
+const ONLY_DEFAULT: &str = "TAKT_TEST_ONLY_DEFAULT";
 
-/// libtest's exit status after a failed test.
-const TESTS_FAILED: i32 = 101;
+/// Before a test's share of the processors' time, in its output.
+pub const BUSY: &str = "the processors were busy for ";
+/// The output of a test that another round runs.
+pub const NOT_ITS_TURN: &str = "not in this round";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Machine {
@@ -77,6 +42,8 @@ pub struct Machine {
     /// Each has a last-level cache.
     sockets: u8,
     first: First,
+    /// Whether a [`keeper`] has loaded the programs of links before.
+    keeps: bool,
 }
 
 /// The first process.
@@ -97,77 +64,63 @@ pub const OF_THE_DAEMON: [&str; 5] = [
     "hostile_clients",
 ];
 
-/// The kernel that Takt is developed with, in virtual time.
+/// The kernel that Takt is developed with.
 pub const DEFAULT: Machine = Machine {
     kernel: "default",
     processors: 1,
     sockets: 1,
     first: First::Takt,
+    keeps: true,
 };
 pub const NEWEST: Machine = Machine {
     kernel: "newest",
-    processors: 1,
-    sockets: 1,
-    first: First::Takt,
+    ..DEFAULT
 };
-/// Two processors, and the host's time.
 pub const TWO_PROCESSORS: Machine = Machine {
-    kernel: "default",
     processors: 2,
-    sockets: 1,
-    first: First::Takt,
+    ..DEFAULT
 };
-/// Likewise, with two last-level caches.
+/// Four processors, with two last-level caches.
 pub const TWO_CACHES: Machine = Machine {
-    kernel: "default",
     processors: 4,
     sockets: 2,
-    first: First::Takt,
+    keeps: false,
+    ..DEFAULT
 };
 /// Debian 12's: before tcx, and before the kernel functions with which takt looks at TCP.
 pub const OLDEST: Machine = Machine {
     kernel: "6.1",
-    processors: 1,
-    sockets: 1,
-    first: First::Takt,
+    keeps: false,
+    ..DEFAULT
 };
 /// Debian 13's: before there were BPF qdiscs.
 pub const TOO_OLD: Machine = Machine {
     kernel: "6.12",
-    processors: 1,
-    sockets: 1,
-    first: First::Takt,
+    ..OLDEST
 };
 /// New enough for BPF qdiscs, but Debian left them out.
 pub const WITHOUT_BPF_QDISCS: Machine = Machine {
     kernel: "6.16",
-    processors: 1,
-    sockets: 1,
-    first: First::Takt,
+    ..OLDEST
 };
 
 /// With wireless devices: an access point's and two stations'.
 pub const WIRELESS: Machine = Machine {
     kernel: "wireless",
-    processors: 1,
-    sockets: 1,
-    first: First::Takt,
+    ..OLDEST
 };
 
 /// With PREEMPT_RT, where BPF has no timers.
 pub const REALTIME: Machine = Machine {
     kernel: "realtime",
-    processors: 1,
-    sockets: 1,
-    first: First::Takt,
+    ..OLDEST
 };
 
 /// With systemd as its first process, which starts Takt's units.
 pub const SYSTEMD: Machine = Machine {
-    kernel: "default",
-    processors: 1,
-    sockets: 1,
     first: First::Systemd,
+    keeps: false,
+    ..DEFAULT
 };
 /// The same, for the daemon's tests.
 pub const SYSTEMD_FOR_DAEMON: Machine = Machine {
@@ -175,14 +128,17 @@ pub const SYSTEMD_FOR_DAEMON: Machine = Machine {
     ..SYSTEMD
 };
 
-/// Those whose tests take longest come first.
-const ALL: [Machine; 11] = [
+/// Where nothing is known of what they take, they run in this order.
+pub const ALL: [Machine; 14] = [
     TWO_PROCESSORS,
     DEFAULT,
-    SYSTEMD_FOR_DAEMON,
+    DEFAULT.alone(),
     NEWEST,
-    SYSTEMD,
+    NEWEST.alone(),
     TWO_CACHES,
+    TWO_PROCESSORS.alone(),
+    SYSTEMD_FOR_DAEMON,
+    SYSTEMD,
     WIRELESS,
     TOO_OLD,
     OLDEST,
@@ -190,41 +146,51 @@ const ALL: [Machine; 11] = [
     REALTIME,
 ];
 
-/// Runs `test` on every machine whose kernel is older than BPF qdiscs.
+/// Runs `test` on the machines whose kernels are older than BPF qdiscs: in a run by rounds, on the
+/// one whose turn it is.
 pub fn on_old_kernels<F: FnOnce() + Copy>(test: F) {
-    for machine in [OLDEST, TOO_OLD] {
+    for machine in rounds::in_turn("kernels older than BPF qdiscs", [OLDEST, TOO_OLD], 2) {
         machine.run(test);
     }
 }
 
 impl Machine {
-    /// Runs `test`, which must be a closure written in the test itself, since its type name
-    /// identifies it.
-    pub fn run<F: FnOnce()>(self, test: F) {
-        match env::var(VARIABLE) {
-            Ok(here) if here == self.boot_of(name_of::<F>()).to_string() => {
-                if passed_before(name_of::<F>()) {
-                    println!("it passed, and the machine failed later");
-                } else {
-                    self.settle();
-                    kernel_log::begin(name_of::<F>());
-                    let before = busy();
-                    test();
-                    println!("the processors were busy for {:?}", busy() - before);
-                }
-            }
-            Ok(here) if self == DEFAULT && is_daemons(&here) => test(),
-            Ok(_) => println!("a test for another machine"),
-            Err(_) => self.boot_of(name_of::<F>()).ask_about(name_of::<F>()),
+    /// The same without a [`keeper`]: for tests about what is loaded, and about what is left.
+    pub const fn alone(self) -> Self {
+        Self {
+            keeps: false,
+            ..self
         }
     }
 
-    /// The kernel frees what the test before has left a while later: a link's packet slots take a
-    /// thread of its a millisecond. In virtual time to sleep costs nothing.
-    fn settle(self) {
-        if self.processors == 1 {
-            thread::sleep(Duration::from_secs(1));
+    /// Runs `test`, which must be a closure written in the test itself, since its type name
+    /// identifies it.
+    pub fn run<F: FnOnce()>(self, test: F) {
+        let name = name_of::<F>();
+        match env::var(VARIABLE) {
+            Ok(here) if here == Boot::of(self, name).to_string() => {
+                if !rounds::is_its_turn(name, self.shares()) {
+                    return println!("{NOT_ITS_TURN}");
+                }
+                settle();
+                if self.keeps {
+                    keeper::ensure();
+                }
+                kernel_log::begin(name);
+                let before = busy();
+                test();
+                println!("{BUSY}{:?}", busy().saturating_sub(before));
+            }
+            Ok(here) if self.alone() == DEFAULT.alone() && is_daemons(&here) => test(),
+            Ok(_) => println!("a test for another machine"),
+            Err(_) if self.is_asked_for() => Boot::of(self, name).ask_about(name),
+            Err(_) => println!("only the default machine is asked for"),
         }
+    }
+
+    /// Whether tests of this machine are to be run at all.
+    pub fn is_asked_for(self) -> bool {
+        env::var_os(ONLY_DEFAULT).is_none() || self.alone() == DEFAULT.alone()
     }
 
     /// Assert that this machine, which runs tests of the default one, has passed all of them. As
@@ -233,34 +199,32 @@ impl Machine {
         if env::var(VARIABLE).is_ok() {
             return println!("a test that asks about others");
         }
-        let transcript = self.boot_of(name_of::<F>()).transcript();
-        let passed: Vec<_> = transcript.passed().collect();
-        let has_passed = |module: &str| {
-            let of_it = format!("{module}::");
-            passed.iter().any(|name| name.starts_with(&of_it))
-        };
-        let is_well = transcript.status == Some(0) && OF_THE_DAEMON.into_iter().all(has_passed);
-        assert!(
-            is_well,
-            "status {:?}\n--- stdout\n{}\n--- stderr\n{}",
-            transcript.status, transcript.stdout, transcript.stderr
-        );
-        println!("{} tests hold under the unit", passed.len());
+        if !self.is_asked_for() {
+            return println!("only the default machine is asked for");
+        }
+        let count = Boot::of(self, name_of::<F>()).assert_passes_all(&OF_THE_DAEMON);
+        println!("{count} tests hold under the unit");
     }
 
     /// The number of boots that share each machine's tests, so that no machine keeps one processor
     /// busy for longer than all the others take on the next.
-    fn boots(self) -> u64 {
-        if self == DEFAULT { 3 } else { 1 }
+    pub fn boots(self) -> usize {
+        if self == DEFAULT { 4 } else { 1 }
     }
 
-    fn boot_of(self, test: &str) -> Boot {
-        let mut hasher = DefaultHasher::new();
-        test.hash(&mut hasher);
-        Boot {
-            machine: self,
-            part: hasher.finish() % self.boots(),
+    /// In a run by rounds, one of so many runs a test. A fault that shows only there may thus be
+    /// found some commits later; these tests take longest.
+    fn shares(self) -> usize {
+        match self {
+            NEWEST | TWO_CACHES => 3,
+            OLDEST | TOO_OLD => 2,
+            _ => 1,
         }
+    }
+
+    /// The tests that run in it beside those that ask for it: the daemon's.
+    pub fn modules(self) -> Option<&'static [&'static str]> {
+        (self == SYSTEMD_FOR_DAEMON).then_some(&OF_THE_DAEMON)
     }
 
     /// `takt lab exec` on this machine.
@@ -269,9 +233,11 @@ impl Machine {
         takt.args(["lab", "exec", "--kernel", self.kernel]);
         takt.args(["--smp", &self.processors.to_string()]);
         takt.args(["--sockets", &self.sockets.to_string()]);
+        // Whatever the host does meanwhile.
+        takt.args(["--clock", "virtual"]);
         takt.args(["--timeout", BOOT_MINUTES]);
         if self.processors > 1 {
-            takt.args(["--add", STRESS]);
+            takt.args(["--add", stress::PROGRAM]);
         }
         if self.first != First::Takt {
             takt.args(["--init", systemd::FIRST]);
@@ -293,143 +259,48 @@ impl Display for Machine {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         write!(f, "kernel {}, processors {}", self.kernel, self.processors)?;
         match self.first {
-            First::Takt => Ok(()),
-            First::Systemd => write!(f, ", systemd"),
-            First::SystemdForDaemon => write!(f, ", systemd{FOR_DAEMON}"),
+            First::Takt => {}
+            First::Systemd => write!(f, ", systemd")?,
+            First::SystemdForDaemon => write!(f, ", systemd{FOR_DAEMON}")?,
         }
+        if self.keeps {
+            write!(f, ", programs kept")?;
+        }
+        Ok(())
     }
 }
 
-/// One boot of a machine, and the tests that run in it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Boot {
-    machine: Machine,
-    part: u64,
-}
+/// The longest time between a test's end and the next one's begin, and the time of a look.
+const SETTLE_MAX: Duration = Duration::from_secs(10);
+const LOOK: Duration = Duration::from_secs(1);
+/// Of a look's time, at most so much is the work of an idle machine.
+const IDLE: f64 = 0.01;
 
-impl Boot {
-    fn all() -> impl Iterator<Item = Boot> {
-        ALL.into_iter()
-            .flat_map(|machine| (0..machine.boots()).map(move |part| Boot { machine, part }))
-    }
-
-    /// In their order, or the longest might come last, alone.
-    fn start_all() {
-        static LEFT: LazyLock<Mutex<VecDeque<Boot>>> =
-            LazyLock::new(|| Mutex::new(Boot::all().collect()));
-        let next = || LEFT.lock().expect("nobody fails with it").pop_front();
-        // The machine with two processors sleeps a third of its time, since its time is the host's.
-        let at_once = thread::available_parallelism().map_or(1, usize::from) + 1;
-        for _ in 0..at_once {
-            thread::spawn(move || {
-                while let Some(boot) = next() {
-                    boot.made().get_or_init(|| boot.make());
-                }
-            });
+/// Waits until the machine is idle: the kernel frees what the test before has left for a while, a
+/// link's packet slots for milliseconds at a time. In virtual time sleeping costs nothing. A test
+/// that failed may have left something busy, so not for ever.
+fn settle() {
+    for _ in 0..SETTLE_MAX.as_secs() / LOOK.as_secs() {
+        let before = busy();
+        thread::sleep(LOOK);
+        if busy().saturating_sub(before).as_secs_f64() <= IDLE * LOOK.as_secs_f64() {
+            return;
         }
-    }
-
-    fn ask_about(self, test: &str) {
-        match self.transcript().verdict(test) {
-            Ok(said) => println!("{said}"),
-            Err(account) => panic!("{test} failed in the lab, {self}:\n{account}"),
-        }
-    }
-
-    fn transcript(self) -> &'static Transcript {
-        static START_ALL: Once = Once::new();
-        if filtered() {
-            return self.made().get_or_init(|| self.make());
-        }
-        START_ALL.call_once(Self::start_all);
-        self.made().wait()
-    }
-
-    fn made(self) -> &'static OnceLock<Transcript> {
-        static MADE: LazyLock<BTreeMap<Boot, OnceLock<Transcript>>> =
-            LazyLock::new(|| Boot::all().map(|boot| (boot, OnceLock::new())).collect());
-        &MADE[&self]
-    }
-
-    /// Runs the requested tests in the machine.
-    fn make(self) -> Transcript {
-        let mut passed = Vec::new();
-        let mut transcript = self.boot_once(&passed);
-        let mut is_again = false;
-        for _ in 1..BOOTS_MAX {
-            if !transcript.is_the_emulators_failure() {
-                if is_again || !transcript.failed_by_few_times() {
-                    break;
-                }
-                is_again = true;
-                transcript.tell_of_failures();
-            }
-            passed.extend(transcript.passed().map(str::to_owned));
-            transcript = self.boot_once(&passed);
-        }
-        transcript
-    }
-
-    /// libtest's arguments there: the requested tests, or the daemon's.
-    fn tests(self) -> Vec<OsString> {
-        if self.machine == SYSTEMD_FOR_DAEMON {
-            return OF_THE_DAEMON
-                .map(|module| format!("{module}::").into())
-                .into();
-        }
-        let given = env::args_os().skip(1);
-        given.filter(|given| !is_about_output(given)).collect()
-    }
-
-    fn boot_once(self, passed: &[String]) -> Transcript {
-        let program = env::current_exe().expect("this program has a file");
-        let name = program.file_name().expect("and the file a name");
-        let done = self
-            .machine
-            .exec()
-            .arg("--add")
-            .arg(&program)
-            .args(["--", "env"])
-            .arg(format!("{VARIABLE}={self}"))
-            .arg(format!("{PASSED}={}", passed.join(",")))
-            .args(["timeout", "-s", "KILL", TIMEOUT_S])
-            .arg(name)
-            .args(self.tests())
-            .args(["--show-output", "--test-threads", "1"])
-            .args(OUTSIDE.iter().flat_map(|module| ["--skip", module]))
-            .output();
-        match done {
-            Ok(done) => Transcript {
-                status: done.status.code(),
-                stdout: String::from_utf8_lossy(&done.stdout).into_owned(),
-                stderr: String::from_utf8_lossy(&done.stderr).into_owned(),
-            },
-            Err(error) => Transcript {
-                status: None,
-                stdout: String::new(),
-                stderr: format!("takt does not start: {error}"),
-            },
-        }
-    }
-}
-
-impl Display for Boot {
-    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        write!(f, "{}, part {}", self.machine, self.part)
     }
 }
 
 /// The time for which this machine's processors have worked, of which the host's is a multiple.
 fn busy() -> Duration {
-    let stat = fs::read_to_string("/proc/stat").expect("the kernel keeps statistics");
-    let all = stat.lines().next().expect("of all processors first");
-    let times = all.split_whitespace().skip(1).map(|ticks| {
-        let ticks = ticks.parse::<u64>();
-        ticks.expect("in hundredths of a second")
-    });
-    let idle = 3..5;
-    let busy = times.enumerate().filter(|(at, _)| !idle.contains(at));
-    Duration::from_millis(10 * busy.map(|(_, ticks)| ticks).sum::<u64>())
+    let uptime = fs::read_to_string("/proc/uptime").expect("the kernel says it");
+    let mut seconds = uptime
+        .split_whitespace()
+        .map(|seconds| seconds.parse::<f64>().expect("a number"));
+    let (up, idle) = (seconds.next(), seconds.next());
+    let processors = sysconf(SysconfVar::_NPROCESSORS_CONF).ok().flatten();
+    let processors = processors.expect("the kernel knows its processors") as f64;
+    let worked = up.expect("first") * processors - idle.expect("second, of all processors");
+    // Newer kernels count some idle time twice.
+    Duration::from_secs_f64(worked.max(0.0))
 }
 
 /// Whether systemd runs this machine's services.
@@ -441,20 +312,6 @@ fn is_daemons(here: &str) -> bool {
     here.contains(FOR_DAEMON)
 }
 
-fn passed_before(test: &str) -> bool {
-    env::var(PASSED).is_ok_and(|passed| passed.split(',').any(|name| name == test))
-}
-
-/// Whether only some tests were asked for, and thus perhaps not every machine.
-fn filtered() -> bool {
-    env::args().skip(1).any(|given| !given.starts_with('-'))
-}
-
-/// There the output is always shown, and the location tells its test.
-fn is_about_output(argument: &OsStr) -> bool {
-    argument == "--show-output" || argument == "--nocapture"
-}
-
 /// `module::test` of a closure in that test.
 fn name_of<F>() -> &'static str {
     type_name::<F>()
@@ -462,82 +319,4 @@ fn name_of<F>() -> &'static str {
         .and_then(|name| name.split_once("::"))
         .map(|(_crate, name)| name)
         .expect("the test is a closure in a function")
-}
-
-/// libtest's output in the machine.
-struct Transcript {
-    status: Option<i32>,
-    stdout: String,
-    stderr: String,
-}
-
-impl Transcript {
-    fn is_the_emulators_failure(&self) -> bool {
-        [STALE_CODE, WHILE_BOOTING]
-            .iter()
-            .any(|sign| self.stderr.contains(sign))
-            || self.has_impossible_flags()
-    }
-
-    fn has_impossible_flags(&self) -> bool {
-        let said = self.stderr.split(FLAGS).skip(1);
-        said.filter_map(|rest| u32::from_str_radix(rest.get(..8)?, 16).ok())
-            .any(|flags| flags > FLAGS_MAX)
-    }
-
-    /// Tests that libtest called ok, those for another machine included.
-    fn passed(&self) -> impl Iterator<Item = &str> {
-        self.stdout
-            .lines()
-            .filter_map(|line| line.strip_prefix("test ")?.strip_suffix(" ... ok"))
-    }
-
-    /// Tests that libtest called failed; none if the machine failed.
-    fn failed(&self) -> impl Iterator<Item = &str> {
-        let all_ran = self.status == Some(TESTS_FAILED);
-        let lines = self.stdout.lines().filter(move |_| all_ran);
-        lines.filter_map(|line| line.strip_prefix("test ")?.strip_suffix(" ... FAILED"))
-    }
-
-    fn failed_by_few_times(&self) -> bool {
-        let is_timed = |test: &str| TIMED.iter().any(|module| test.starts_with(module));
-        (1..=FEW).contains(&self.failed().count()) && self.failed().all(is_timed)
-    }
-
-    /// Shown even if the tests pass then, so past libtest, which keeps what they print.
-    fn tell_of_failures(&self) {
-        for test in self.failed() {
-            let account = self.said_by(test).unwrap_or_default();
-            let told = format!("{test} failed and is tried again:\n{account}\n");
-            let _ = io::stderr().write_all(told.as_bytes());
-        }
-    }
-
-    /// The output of a test that passed; an account of the failure if it did not.
-    fn verdict(&self, test: &str) -> Result<&str, String> {
-        // With any other status the machine failed, and no test is known to be the cause.
-        let all_ran = matches!(self.status, Some(0 | TESTS_FAILED));
-        let passed = format!("test {test} ... ok");
-        if all_ran && self.stdout.lines().any(|line| line == passed) {
-            return Ok(self.said_by(test).unwrap_or_default());
-        }
-        Err(match self.said_by(test) {
-            Some(account) if all_ran => account.to_owned(),
-            _ => format!(
-                "status {:?}\n--- stdout\n{}\n--- stderr\n{}",
-                self.status, self.stdout, self.stderr
-            ),
-        })
-    }
-
-    /// The test's output, from its heading to the next.
-    fn said_by(&self, test: &str) -> Option<&str> {
-        let heading = format!("---- {test} stdout ----\n");
-        let (_, account) = self.stdout.split_once(&heading)?;
-        let end = ["\n---- ", "\nfailures:\n", "\nsuccesses:\n"]
-            .into_iter()
-            .filter_map(|heading| account.find(heading))
-            .min();
-        Some(account[..end.unwrap_or(account.len())].trim_end())
-    }
 }

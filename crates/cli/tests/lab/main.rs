@@ -2,27 +2,32 @@
 //!
 //! Nearly every test here runs inside the lab's machine, as root, and looks at takt through its
 //! command line, at the kernel through `tc` and `ip`, and at the traffic through sockets.
-//! [`machine`] explains how a test gets there and its result back; [`shell`], [`takt`], [`wire`],
+//! [`machine`] and [`boot`] explain how a test gets there and its result back; [`shell`], [`takt`], [`wire`],
 //! [`control_group`], [`flow`], [`helper`], [`metronome`], [`air`], [`hwsim`], [`inventory`], [`reporting`],
 //! [`flooder`], [`over`], [`session`], [`systemd`], [`terminals`] and [`upload`] are the tests'
 //! tools.
 
 mod air;
+mod boot;
 mod control_group;
+mod costs;
 mod daemon;
 mod flooder;
 mod flow;
 mod helper;
 mod hwsim;
 mod inventory;
+mod keeper;
 mod kept;
 mod kernel_bpf;
 mod kernel_log;
+mod ledger;
 mod machine;
 mod metronome;
 mod over;
 mod recorder;
 mod reporting;
+mod rounds;
 mod senders;
 mod session;
 mod shell;
@@ -99,6 +104,7 @@ mod sim;
 mod socket_rates;
 mod stamping;
 mod storm;
+mod stress;
 mod top;
 mod trace;
 mod traffic;

@@ -63,7 +63,7 @@ const LINKS_MAX: usize = 64;
 
 #[test]
 fn there_is_room_for_sixty_four_devices() {
-    DEFAULT.run(|| {
+    DEFAULT.alone().run(|| {
         let before = Inventory::take();
         let devices = Devices::new(LINKS_MAX + 2);
         let time = |count: usize, rate: &str| {

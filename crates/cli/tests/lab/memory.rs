@@ -87,7 +87,7 @@ fn until_enough(
 
 #[test]
 fn a_policy_is_in_force_or_nothing_is() {
-    DEFAULT.run(|| {
+    DEFAULT.alone().run(|| {
         let wire = Wire::new(1);
         run("takt crowd key /lab/crowd.key");
         let nothing = Inventory::take();

@@ -93,9 +93,6 @@ pub fn assert_phases(starts_ns: &[u64], period_ns: u64, beat_ns: u64, late_max_n
     }
 }
 
-/// A file in machines with two processors.
-pub const STRESS: &str = "/usr/bin/stress-ng";
-
 /// A shell, or what it would run, until this is dropped.
 pub struct Shell(Child);
 
@@ -113,15 +110,6 @@ impl Shell {
         Self::new(&format!(
             "printf {name} > /proc/$$/comm; while :; do :; done"
         ))
-    }
-
-    /// Processes that compute, wake each other, set timers, send datagrams and fork.
-    pub fn stress() -> Self {
-        let stress = Command::new("stress-ng")
-            .args("--quiet --cpu 2 --switch 2 --timer 1 --udp 1 --fork 1".split(' '))
-            .stdout(Stdio::null())
-            .spawn();
-        Self(stress.unwrap())
     }
 
     pub fn pid(&self) -> u32 {
@@ -162,6 +150,19 @@ pub fn holder(member: u32) -> u32 {
 
 pub fn reservations() -> usize {
     (0..TAKT_MEMBERS).filter(|at| holder(*at) != 0).count()
+}
+
+/// Waits until so many threads have joined.
+#[track_caller]
+pub fn wait_for_reservations(count: usize) {
+    let have_joined = (0..60_000).any(|_| {
+        let have_joined = reservations() >= count;
+        if !have_joined {
+            sleep_ms(1);
+        }
+        have_joined
+    });
+    assert!(have_joined, "{} of {count} threads", reservations());
 }
 
 pub fn generation() -> u32 {

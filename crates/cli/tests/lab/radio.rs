@@ -11,6 +11,7 @@ use takt_host::stations::{Address, Stations};
 
 use crate::{
     air::{AIR, Air, FRAME_NS, WHOLE, assert_shares, mac, of, sent_in, table, weigh},
+    kernel_bpf::wait_for,
     machine::{DEFAULT, NEWEST, TWO_PROCESSORS},
     shell::run,
     takt::{apply, assert_no_trace, link, takt},
@@ -257,9 +258,8 @@ fn nothing_is_lost_while_weights_change_under_load() {
             }
         });
         weigh(&mut stations, &[WHOLE; 3]);
-        thread::sleep(Duration::from_secs(2));
+        wait_for(|| link("near1").queued_packets == 0);
         let end = link("near1");
-        assert_eq!(end.queued_packets, 0, "{end:#?}");
         assert!(end.classes.iter().all(|class| class.adds_up()), "{end:#?}");
         let offered = end.class("default").offered_packets();
         assert!(offered >= 9000, "{offered}");

@@ -36,8 +36,8 @@ const S: u64 = 1000 * MS;
 /// Both servers give a thread its part once a second, at the second's end.
 const UNTIL_SERVED: u64 = S;
 const MEASURED: u64 = 2 * S;
-/// No scheduler takes longer to end, not in a machine that runs by the clock of a busy host.
-const END_MAX: u64 = 120 * S;
+/// A scheduler that has not ended by then does not end.
+const END_MAX: u64 = 10 * S;
 
 /// What a hog waits for before it measures what ordinary threads get.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -63,11 +63,7 @@ fn beside_it_ordinary_threads_go_back_to_the_kernel() {
             apply(UNUSED)
                 .says(&["a realtime thread that never sleeps ends the scheduler"])
                 .ok();
-            let seen = beside_a_hog(priority, Until::ItEnds);
-            assert!(seen.share >= 0.04, "priority {priority}: {}", seen.share);
-            let ended_ns = seen.ended_ns.expect("the scheduler ends");
-            assert!(ended_ns < S, "priority {priority}: after {ended_ns} ns");
-            status_names_the_hog();
+            is_ended_by_a_hog(priority);
         }
         apply(UNUSED).says(&["the scheduler is loaded"]).ok();
         assert!(is_realtime("rcu_preempt"));
@@ -81,10 +77,7 @@ fn beside_it_ordinary_threads_go_back_to_the_kernel() {
 fn one_of_the_highest_priority_leaves_another_processor_to_end_it() {
     TWO_PROCESSORS.run(|| {
         apply(UNUSED).ok();
-        let seen = beside_a_hog(99, Until::ItEnds);
-        // How much is up to the host's clock.
-        assert!(seen.share > 0.0, "{:?} ns until it ended", seen.ended_ns);
-        status_names_the_hog();
+        is_ended_by_a_hog(99);
         takt("revert").ok();
         assert_no_trace();
     });
@@ -106,8 +99,17 @@ fn the_kernels_ext_server_serves_ordinary_threads() {
     });
 }
 
+/// Within a second; ordinary threads then have nearly the 5 % that the kernel leaves them.
 #[track_caller]
-fn status_names_the_hog() {
+fn is_ended_by_a_hog(priority: i32) {
+    let seen = beside_a_hog(priority, Until::ItEnds);
+    let ended_ns = seen.ended_ns.expect("the scheduler ends");
+    println!(
+        "priority {priority}: after {ended_ns} ns, then {:.4}",
+        seen.share
+    );
+    assert!(ended_ns < S, "priority {priority}: after {ended_ns} ns");
+    assert!(seen.share >= 0.04, "priority {priority}: {}", seen.share);
     takt("status")
         .says(&[
             "beats  ended",

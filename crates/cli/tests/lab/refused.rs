@@ -71,7 +71,7 @@ impl Drop for SmallDisk {
 /// All is in force but the last step, which can no longer succeed.
 #[test]
 fn queues_that_cannot_be_limited_have_no_plan_either() {
-    DEFAULT.run(|| {
+    DEFAULT.alone().run(|| {
         run("ip link add near9 mtu 1500 type ifb").ok();
         run("ip link set near9 up").ok();
         let nothing = Inventory::take();
@@ -99,7 +99,7 @@ fn queues_that_cannot_be_limited_have_no_plan_either() {
 
 #[test]
 fn what_fails_half_way_is_taken_back() {
-    DEFAULT.run(|| {
+    DEFAULT.alone().run(|| {
         let nothing = Inventory::take();
         let wire = Wire::new(1);
         run("takt crowd key /lab/crowd.key");
@@ -135,7 +135,7 @@ fn what_fails_half_way_is_taken_back() {
 
 #[test]
 fn a_full_disk_keeps_nobody_from_reverting() {
-    DEFAULT.run(|| {
+    DEFAULT.alone().run(|| {
         let wire = Wire::new(1);
         let before = Inventory::take();
         let disk = SmallDisk::mount();

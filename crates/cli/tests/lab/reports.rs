@@ -1,7 +1,7 @@
 //! Sources of stations' weights: clients' reports over UDP, a file, and by hand; and silent or dead
 //! clients and agents.
 
-use std::{fs, path::Path, thread, time::Duration};
+use std::{fs, thread, time::Duration};
 
 use crate::{
     machine::DEFAULT,
@@ -9,7 +9,7 @@ use crate::{
         CLIENT, Daemon, KEY, REPORTS, SNR, STATION, access_point, assert_soon, clean, weight_ppm,
     },
     shell::run_far,
-    takt::{apply, takt},
+    takt::{apply, assert_no_trace, takt},
     wire::Wire,
 };
 
@@ -45,7 +45,7 @@ fn a_client_reports_and_its_weight_follows() {
         run_far("takt revert").says(&["radio: left alone"]).ok();
         takt("revert").says(&["radio: left alone"]).ok();
         drop(wire);
-        assert!(!Path::new("/run/takt").exists());
+        assert_no_trace();
     });
 }
 

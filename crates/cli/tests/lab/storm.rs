@@ -8,12 +8,12 @@ use std::{
     time::Instant,
 };
 
-use nix::sys::signal::{Signal, kill};
+use nix::sys::signal::Signal;
 
 use crate::{
     daemon::Daemon,
     everything::{EVERYTHING, assert_only_exchanges_lost, lost_during},
-    helper::{assert_helpers, helpers},
+    helper::{assert_helpers, kill_any_helpers},
     inventory::Inventory,
     machine::{DEFAULT, TWO_PROCESSORS},
     metronome::{US, assert_stands, member, sleep_ms, spin},
@@ -56,9 +56,7 @@ fn any_command_killed_at_any_instant() {
                         daemon.ends_with(Signal::SIGKILL);
                         daemon = Daemon::start();
                     }
-                    1 => helpers()
-                        .into_iter()
-                        .for_each(|helper| kill(helper, Signal::SIGKILL).unwrap()),
+                    1 => kill_any_helpers(),
                     2 => kill_after(dice.throw(whole_ms), &["revert"]),
                     _ => {
                         let policy = [EVERYTHING, light()][dice.throw(2) as usize];

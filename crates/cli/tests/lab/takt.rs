@@ -1,11 +1,14 @@
 //! Takt's command line, and its JSON.
 
-use std::{collections::BTreeMap, fs, path::Path};
+use std::{collections::BTreeMap, fs};
 
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::shell::{Ran, run};
+use crate::{
+    keeper,
+    shell::{Ran, run},
+};
 
 pub const POLICY: &str = "/lab/policy.toml";
 
@@ -172,13 +175,9 @@ pub fn link(device: &str) -> Link {
         .unwrap_or_else(|| panic!("no link {device} in {links:#?}"))
 }
 
-/// Assert that nothing of takt is left on the host.
+/// Assert that nothing of takt is left on the host, but what a keeper keeps.
 #[track_caller]
 pub fn assert_no_trace() {
-    let pins = fs::read_dir("/sys/fs/bpf").unwrap();
-    let names = pins.map(|pin| pin.unwrap().file_name().into_string().unwrap());
-    // A kernel with bpf_preload shows its own there.
-    let left: Vec<_> = names.filter(|name| !name.ends_with(".debug")).collect();
-    assert!(left.is_empty(), "left in /sys/fs/bpf: {left:?}");
-    assert!(!Path::new("/run/takt").exists(), "/run/takt is left");
+    let left = keeper::foreign_traces();
+    assert!(left.is_empty(), "left: {left:?}");
 }

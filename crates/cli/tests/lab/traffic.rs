@@ -129,15 +129,15 @@ fn sent(link: &Link) -> Count {
 
 /// Takt's counters and the far end's, at an idle moment.
 fn at_rest(wire: &Wire) -> (Link, Count) {
-    loop {
+    let look = |_| {
+        thread::sleep(Duration::from_millis(100));
         let before = link(&wire.near);
         let received = wire.received();
         let after = link(&wire.near);
-        if after.queued_packets == 0 && before.classes == after.classes {
-            return (after, received);
-        }
-        thread::sleep(Duration::from_millis(100));
-    }
+        let is_idle = after.queued_packets == 0 && before.classes == after.classes;
+        is_idle.then_some((after, received))
+    };
+    (0..1000).find_map(look).expect("an idle moment")
 }
 
 /// The kernel may send while the counters are read, so they may disagree; but it sends so rarely

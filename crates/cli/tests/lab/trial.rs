@@ -79,7 +79,7 @@ fn assert_decided(rate_bps: u64) {
 
 #[test]
 fn only_enter_and_yes_keep_it() {
-    DEFAULT.run(|| {
+    DEFAULT.alone().run(|| {
         let _wire = Wire::new(1);
         for answer in ["\n", "yes\n", "YES\n"] {
             apply(OLD).ok();
@@ -105,7 +105,7 @@ fn only_enter_and_yes_keep_it() {
 
 #[test]
 fn an_endless_line_takes_it_back() {
-    DEFAULT.run(|| {
+    DEFAULT.alone().run(|| {
         let _wire = Wire::new(1);
         let mut session = asked("60s");
         session.be_raw();
@@ -119,7 +119,7 @@ fn an_endless_line_takes_it_back() {
 /// Neither Enter before the question nor input for another program confirms.
 #[test]
 fn what_is_not_said_to_it_is_no_answer() {
-    DEFAULT.run(|| {
+    DEFAULT.alone().run(|| {
         let _wire = Wire::new(1);
         fs::write(NEW_FILE, NEW).unwrap();
         let apply = format!("takt apply --confirm 5s {NEW_FILE}");
@@ -141,7 +141,7 @@ fn what_is_not_said_to_it_is_no_answer() {
 
 #[test]
 fn a_script_confirms_nothing_and_keeps_its_lines() {
-    DEFAULT.run(|| {
+    DEFAULT.alone().run(|| {
         let _wire = Wire::new(1);
         apply(OLD).ok();
         fs::write(NEW_FILE, NEW).unwrap();
@@ -173,7 +173,7 @@ fn a_script_confirms_nothing_and_keeps_its_lines() {
 /// The first administrator logged in as user 1000 and runs takt by sudo; the second is root.
 #[test]
 fn a_second_administrator_is_told_who_waits_and_how_long() {
-    DEFAULT.run(|| {
+    DEFAULT.alone().run(|| {
         let _wire = Wire::new(1);
         apply(OLD).ok();
         fs::write(NEW_FILE, NEW).unwrap();
@@ -239,7 +239,7 @@ fn a_second_administrator_is_told_who_waits_and_how_long() {
 
 #[test]
 fn cancelled_from_another_session_or_interrupted() {
-    DEFAULT.run(|| {
+    DEFAULT.alone().run(|| {
         let _wire = Wire::new(1);
         apply(OLD).ok();
         let mut session = asked("300s");
@@ -270,7 +270,7 @@ fn cancelled_from_another_session_or_interrupted() {
 
 #[test]
 fn a_connection_that_breaks_leaves_the_time_to_come_back() {
-    DEFAULT.run(|| {
+    DEFAULT.alone().run(|| {
         let _wire = Wire::new(1);
         apply(OLD).ok();
         let mut child = asked("300s").hang_up();
@@ -290,7 +290,7 @@ fn a_connection_that_breaks_leaves_the_time_to_come_back() {
 
 #[test]
 fn with_the_guard_killed_takt_takes_it_back() {
-    DEFAULT.run(|| {
+    DEFAULT.alone().run(|| {
         let _wire = Wire::new(1);
         apply(OLD).ok();
         let mut session = asked("20s");
@@ -311,7 +311,7 @@ fn with_the_guard_killed_takt_takes_it_back() {
 
 #[test]
 fn with_takt_killed_the_guard_takes_it_back() {
-    DEFAULT.run(|| {
+    DEFAULT.alone().run(|| {
         let _wire = Wire::new(1);
         for before in [Some(OLD_BPS), None] {
             if before.is_some() {
@@ -352,7 +352,7 @@ fn with_takt_killed_the_guard_takes_it_back() {
 
 #[test]
 fn with_both_killed_status_says_what_to_do() {
-    DEFAULT.run(|| {
+    DEFAULT.alone().run(|| {
         let _wire = Wire::new(1);
         let lost = |time: &str| {
             apply(OLD).ok();
@@ -390,7 +390,7 @@ fn with_both_killed_status_says_what_to_do() {
 
 #[test]
 fn killed_while_it_applies_all_of_it_is_taken_back() {
-    DEFAULT.run(|| {
+    DEFAULT.alone().run(|| {
         let _wire = Wire::new(1);
         fs::write(NEW_FILE, NEW).unwrap();
         let start = || -> Child {
@@ -443,7 +443,7 @@ fn wait_for_quickly(done: impl Fn() -> bool) {
 
 #[test]
 fn what_others_change_meanwhile_is_left_alone() {
-    DEFAULT.run(|| {
+    DEFAULT.alone().run(|| {
         let (first, second) = (Wire::new(1), Wire::new(2));
         let both = "[link.near1]\nrate = \"100mbit\"\n[link.near2]\nrate = \"100mbit\"\n";
         apply(both).ok();
@@ -480,7 +480,7 @@ fn what_others_change_meanwhile_is_left_alone() {
 
 #[test]
 fn takt_comes_back_to_a_device_that_it_gave_back() {
-    DEFAULT.run(|| {
+    DEFAULT.alone().run(|| {
         let (first, _second) = (Wire::new(1), Wire::new(2));
         run("tc qdisc add dev near1 root handle 8123: fq limit 5000").ok();
         let theirs = first.root_qdisc();
@@ -502,7 +502,7 @@ fn takt_comes_back_to_a_device_that_it_gave_back() {
 
 #[test]
 fn what_cannot_be_applied_leaves_nothing_pending() {
-    DEFAULT.run(|| {
+    DEFAULT.alone().run(|| {
         let _wire = Wire::new(1);
         apply_with("--confirm 60s", "[link.missing]\nrate = \"1mbit\"\n").ends_with(5);
         wait_for(|| guards().is_empty());

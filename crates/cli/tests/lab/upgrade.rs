@@ -16,6 +16,7 @@ use crate::{
     inventory::Inventory,
     machine::DEFAULT,
     metronome::{MS, US, assert_stands, member, sleep_ms, spin, state},
+    rounds,
     shell::{Ran, run, run_command},
     takt::{POLICY, apply, apply_with, assert_no_trace, takt},
     terminals::in_netns,
@@ -118,7 +119,7 @@ fn refused(ran: Ran, layout: &str) {
 
 #[test]
 fn what_the_version_before_left_is_taken_over() {
-    DEFAULT.run(|| {
+    DEFAULT.alone().run(|| {
         let nothing = Inventory::take();
         let wires = [1, 2].map(Wire::new);
         let before = Inventory::take();
@@ -170,7 +171,7 @@ fn what_the_version_before_left_is_taken_over() {
 
 #[test]
 fn another_layout_is_named_and_reverted() {
-    DEFAULT.run(|| {
+    DEFAULT.alone().run(|| {
         let wires = [1, 2].map(Wire::new);
         run("tc qdisc replace dev near1 root handle 8123: fq").ok();
         let before = Inventory::take();
@@ -213,7 +214,7 @@ fn another_layout_is_named_and_reverted() {
 /// as long as the kernel needs to exchange schedulers.
 #[test]
 fn another_layout_is_handed_over_under_load() {
-    DEFAULT.run(|| {
+    DEFAULT.alone().run(|| {
         let wires = [1, 2].map(Wire::new);
         run("tc qdisc replace dev near1 root handle 8123: fq").ok();
         let before = Inventory::take();
@@ -221,7 +222,8 @@ fn another_layout_is_handed_over_under_load() {
         apply_with("--replace", &policy).ok();
         let found = in_force();
         let every = [PINS.to_vec()];
-        for others in PINS.map(|dir| vec![dir]).into_iter().chain(every) {
+        let parts = PINS.map(|dir| vec![dir]).into_iter().chain(every);
+        for others in rounds::in_turn("parts of another layout", parts, 2) {
             for dir in &others {
                 set_layout(dir, 99);
             }
@@ -282,7 +284,7 @@ fn without_generations(mut in_force: Value) -> Value {
 
 #[test]
 fn what_cannot_be_handed_over_stays_or_is_taken_back() {
-    DEFAULT.run(|| {
+    DEFAULT.alone().run(|| {
         let wire = Wire::new(1);
         let before = Inventory::take();
         apply(PLAIN).ok();
@@ -308,7 +310,7 @@ fn what_cannot_be_handed_over_stays_or_is_taken_back() {
 /// Without a number it is the first layout, of the scheduler as of the congestion control.
 #[test]
 fn a_map_of_another_size_is_handed_over_and_reverted() {
-    DEFAULT.run(|| {
+    DEFAULT.alone().run(|| {
         let wires = [1, 2].map(Wire::new);
         let before = Inventory::take();
         let policy = all();
@@ -333,7 +335,7 @@ fn a_map_of_another_size_is_handed_over_and_reverted() {
 
 #[test]
 fn links_of_each_namespace_are_reverted_there() {
-    DEFAULT.run(|| {
+    DEFAULT.alone().run(|| {
         let _wire = Wire::new(1);
         let before = Inventory::take();
         let far = "[link.far1]\nrate = \"50mbit\"\n";
@@ -362,7 +364,7 @@ fn links_of_each_namespace_are_reverted_there() {
 
 #[test]
 fn records_that_cannot_be_used_are_named_and_reverted() {
-    DEFAULT.run(|| {
+    DEFAULT.alone().run(|| {
         let _wires = [1, 2].map(Wire::new);
         run("tc qdisc replace dev near1 root handle 8123: fq").ok();
         let before = Inventory::take();
@@ -398,7 +400,7 @@ fn records_that_cannot_be_used_are_named_and_reverted() {
 /// The kernel knows nothing of them, or means something else by the same numbers.
 #[test]
 fn records_of_another_boot_do_not_count() {
-    DEFAULT.run(|| {
+    DEFAULT.alone().run(|| {
         let _wires = [1, 2].map(Wire::new);
         let before = Inventory::take();
         apply(&all()).ok();

@@ -56,7 +56,7 @@ fn without_gate() -> String {
 
 #[test]
 fn its_helper_goes_last_and_leaves_nothing() {
-    DEFAULT.run(|| {
+    DEFAULT.alone().run(|| {
         let before = Inventory::take();
         vanish_with(&format!("{EVERYTHING}{CROWD}"));
         before.assert_is_back();
@@ -66,7 +66,7 @@ fn its_helper_goes_last_and_leaves_nothing() {
 /// As a queued packet would, a frame in stock keeps its sender's namespace.
 #[test]
 fn its_stock_of_gap_frames_goes_as_well() {
-    DEFAULT.run(|| {
+    DEFAULT.alone().run(|| {
         let before = Inventory::take();
         vanish_with(gap::POLICY);
         before.assert_is_back();
@@ -75,7 +75,7 @@ fn its_stock_of_gap_frames_goes_as_well() {
 
 #[test]
 fn revert_anywhere_clears_it_away() {
-    DEFAULT.run(|| {
+    DEFAULT.alone().run(|| {
         let before = Inventory::take();
         vanish_with(&without_gate());
         // The kernel gives its number to the next.
@@ -91,7 +91,7 @@ fn revert_anywhere_clears_it_away() {
 
 #[test]
 fn apply_anywhere_takes_its_place() {
-    DEFAULT.run(|| {
+    DEFAULT.alone().run(|| {
         let before = Inventory::take();
         let wires = [1, 2].map(Wire::new);
         vanish_with(&without_gate());

@@ -43,10 +43,14 @@ fn is_far_from_its_limit(_wires: &[Wire; 2]) {
 
 #[test]
 fn is_far_from_its_limit_on_the_default_kernel() {
-    DEFAULT.run(|| is_far_from_its_limit(&[1, 2].map(Wire::new)));
+    DEFAULT
+        .alone()
+        .run(|| is_far_from_its_limit(&[1, 2].map(Wire::new)));
 }
 
 #[test]
 fn is_far_from_its_limit_on_the_newest_kernel() {
-    NEWEST.run(|| is_far_from_its_limit(&[1, 2].map(Wire::new)));
+    NEWEST
+        .alone()
+        .run(|| is_far_from_its_limit(&[1, 2].map(Wire::new)));
 }

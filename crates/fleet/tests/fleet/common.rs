@@ -8,7 +8,7 @@ use std::{
     process::{Child, Command, Stdio},
     sync::{
         Arc,
-        atomic::{AtomicU64, Ordering},
+        atomic::{AtomicU32, AtomicU64, Ordering},
     },
     time::{Duration, Instant},
 };
@@ -32,6 +32,24 @@ pub const SECRET: [u8; 32] = [42; 32];
 /// Long enough for a busy machine; nothing waits for all of it.
 pub const PATIENCE: Duration = Duration::from_secs(60);
 
+/// Below those that the kernel gives to connections: one of these could have a server's port before
+/// it listens, or while it is killed, and a client that tries such a port may meet itself.
+const PORTS: std::ops::Range<u16> = 10_000..30_000;
+
+/// That no server of this process has had, nor of one that was started a little before or after.
+fn free_port() -> u16 {
+    const FOR_EACH_PROCESS: u32 = 64;
+    static TAKEN: AtomicU32 = AtomicU32::new(0);
+    let first = std::process::id().wrapping_mul(FOR_EACH_PROCESS);
+    let port = |nth: u32| {
+        PORTS.start + (first.wrapping_add(nth) % u32::from(PORTS.end - PORTS.start)) as u16
+    };
+    let is_free = |port: &u16| TcpListener::bind(("127.0.0.1", *port)).is_ok();
+    let next = || port(TAKEN.fetch_add(1, Ordering::Relaxed));
+    let found = std::iter::repeat_with(next).take(PORTS.len()).find(is_free);
+    found.expect("a port is free")
+}
+
 /// A nats-server, which ends with this.
 pub struct Server {
     pub folder: TempDir,
@@ -49,8 +67,7 @@ impl Server {
     pub fn start_with(more: &str) -> Self {
         let folder = tempfile::tempdir().expect("a folder is made");
         let store = store().expect("a folder is made");
-        let port = TcpListener::bind("127.0.0.1:0").expect("a port is free");
-        let port = port.local_addr().expect("it has an address").port();
+        let port = free_port();
         let config = format!(
             "host: \"127.0.0.1\"\nport: {port}\nmax_connections: 20000\n\
              jetstream {{ store_dir: \"{}\" }}\n{more}\n",
@@ -83,9 +100,16 @@ impl Server {
         self.process = Some(process);
         let began = Instant::now();
         while std::net::TcpStream::connect(("127.0.0.1", self.port)).is_err() {
+            let process = self.process.as_mut().expect("just started");
+            let ended = process.try_wait().expect("it is a child");
+            assert!(ended.is_none(), "nats-server: {}", self.log());
             assert!(began.elapsed() < PATIENCE, "nats-server does not listen");
             std::thread::sleep(Duration::from_millis(20));
         }
+    }
+
+    fn log(&self) -> String {
+        fs::read_to_string(self.folder.path().join("log")).unwrap_or_default()
     }
 
     /// SIGKILL.

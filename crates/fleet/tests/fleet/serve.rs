@@ -75,21 +75,27 @@ async fn a_fleet_is_shown() {
         hosts.iter().all(|h| h.host().policy() == Some(digest))
     })
     .await;
-    tokio::time::sleep(Duration::from_secs(7)).await;
 
     let served = Served::start(&server);
+    let own =
+        "takt_fleet_host_dropped_packets_total{fleet=\"test\",host=\"host-3\",site=\"hamburg\"} ";
+    let dropped = |metrics: &str| {
+        let count = metrics.lines().find_map(|line| line.strip_prefix(own))?;
+        count.parse::<u64>().ok()
+    };
+    // Its report after the trial.
+    until("a host has told of drops", || {
+        dropped(&served.get("/metrics")).is_some_and(|count| count > 0)
+    })
+    .await;
+    let kept = |metrics: &str| metrics.matches("state=\"kept\"} 1").count();
+    until("all have told that they keep it", || {
+        kept(&served.get("/metrics")) == 20
+    })
+    .await;
     let metrics = served.get("/metrics");
     assert!(metrics.starts_with("HTTP/1.1 200 OK\r\n"), "{metrics}");
     assert!(metrics.ends_with("# EOF\n"), "{metrics}");
-    let own =
-        "takt_fleet_host_dropped_packets_total{fleet=\"test\",host=\"host-3\",site=\"hamburg\"} ";
-    let dropped = metrics.lines().find_map(|line| line.strip_prefix(own));
-    assert!(dropped.expect(own).parse::<u64>().unwrap() > 0, "{metrics}");
-    assert_eq!(
-        metrics.matches("state=\"kept\"} 1").count(),
-        20,
-        "{metrics}"
-    );
     let state = served.get("/state.json?x=1");
     let (_, json) = state.split_once("\r\n\r\n").unwrap();
     let json: serde_json::Value = serde_json::from_str(json).unwrap();

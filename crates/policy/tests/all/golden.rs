@@ -1,0 +1,48 @@
+//! What people see: every bad input in `tests/bad/` and every doubtful one in `tests/warned/`,
+//! rendered, in `snapshots/`. `cargo insta review` shows what a change does to them.
+
+use std::path::{Path, PathBuf};
+
+use takt_policy::Diagnostics;
+
+fn cases(folder: &str) -> Vec<(String, String)> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("tests")
+        .join(folder);
+    let mut paths: Vec<PathBuf> = std::fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .collect();
+    paths.sort();
+    paths
+        .into_iter()
+        .map(|path| {
+            let name = path.file_stem().unwrap().to_str().unwrap().to_owned();
+            (name, std::fs::read_to_string(path).unwrap())
+        })
+        .collect()
+}
+
+fn assert_golden(name: &str, found: &Diagnostics) {
+    insta::with_settings!({ prepend_module_to_snapshot => false, omit_expression => true }, {
+        insta::assert_snapshot!(name, found.render(false));
+    });
+}
+
+#[test]
+fn every_bad_policy_is_refused_in_clear_words() {
+    for (name, text) in cases("bad") {
+        let found = takt_policy::parse(&format!("{name}.toml"), &text);
+        let found = found.expect_err(&format!("{name} is accepted"));
+        assert_golden(&name, &found);
+    }
+}
+
+#[test]
+fn every_doubtful_policy_is_warned_of() {
+    for (name, text) in cases("warned") {
+        let policy = takt_policy::parse(&format!("{name}.toml"), &text).unwrap();
+        assert!(!policy.warnings.is_empty(), "{name} gives no warning");
+        assert_golden(&format!("warned_{name}"), &policy.warnings);
+    }
+}

@@ -1,0 +1,11 @@
+//! The simulator: its schedulers, its inputs and its command.
+
+mod capture;
+mod command;
+mod common;
+mod conserved;
+mod gate;
+mod pacing;
+mod peers;
+mod record;
+mod stations;

@@ -1,0 +1,132 @@
+//! Stations on the air: packets arrive or are counted, a weak station's weight leaves more to the
+//! others, and what does not fit together is refused.
+
+use proptest::prelude::*;
+use takt_sim::{
+    Outcome, Setup,
+    qdisc::{Fifo, FqCodel, FqCodelTerms, Qdisc, Takt},
+};
+
+use crate::common::{of, policy, run, setup};
+
+const NS_PER_S: u64 = 1_000_000_000;
+
+/// A link below what the air carries, with weights or without.
+fn link(weighs: bool) -> String {
+    let radio = if weighs { "[radio]\n" } else { "" };
+    policy("30mbit", &[]) + radio
+}
+
+/// A station for each strength, in dB, and a source to each.
+fn traffic(medium: &str, snrs: &[i32], source: &str) -> String {
+    let head = format!("[device]\nmedium = \"{medium}\"\n[measure]\nafter = \"1s\"\n");
+    let each = snrs.iter().enumerate().map(|(at, snr)| {
+        format!(
+            "[[station]]\nname = \"n{at}\"\naddress = \"192.0.2.{at}\"\nsnr = {snr}\n\
+             [[source]]\nname = \"s{at}\"\n{source}\nheaders = {{ dst = \"192.0.2.{at}\" }}\n"
+        )
+    });
+    head + &each.collect::<String>()
+}
+
+fn total_bps(outcome: &Outcome) -> f64 {
+    let stations = outcome.stations.iter();
+    stations.map(|station| station.delivered_bps).sum()
+}
+
+fn takt(setup: &Setup) -> Takt {
+    Takt::new(setup.tables.clone())
+}
+
+#[test]
+fn a_weak_station_costs_the_others_less_with_weights() {
+    let cbr = "kind = \"cbr\"\nrate = \"15mbit\"";
+    let traffic = traffic("802.11g", &[3, 25, 25, 25], cbr);
+    let setup_with = setup(&link(true), &traffic);
+    let setup_without = setup(&link(false), &traffic);
+    let with = run(&setup_with, &mut takt(&setup_with), 20 * NS_PER_S);
+    let without = run(&setup_without, &mut takt(&setup_without), 20 * NS_PER_S);
+    let gain = total_bps(&with) / total_bps(&without);
+    assert!(gain > 1.5, "{gain}");
+    // At 3 dB the law of SoCPS has 0.15.
+    let weight = with.stations[0].weight.expect("a weight");
+    assert!((0.1..0.25).contains(&weight), "{weight}");
+    assert_eq!(with.stations[1].weight, Some(1.0));
+    assert_eq!(without.stations[0].weight, None);
+    let ratio = with.stations[0].delivered_bps / with.stations[1].delivered_bps;
+    assert!((weight - ratio).abs() < 0.05, "{weight} {ratio}");
+}
+
+#[test]
+fn a_station_that_goes_away_is_weighed_again() {
+    let path = "[[\"3s\", 25], [\"4s\", -10], [\"8s\", -10], [\"9s\", 25]]";
+    let cbr = "kind = \"cbr\"\nrate = \"15mbit\"";
+    let traffic =
+        traffic("802.11g", &[25, 25], cbr).replacen("snr = 25", &format!("snr = {path}"), 1);
+    let setup = setup(&link(true), &traffic);
+    let there = run(&setup, &mut takt(&setup), 3 * NS_PER_S);
+    let away = run(&setup, &mut takt(&setup), 8 * NS_PER_S);
+    let back = run(&setup, &mut takt(&setup), 20 * NS_PER_S);
+    let weight = |outcome: &Outcome| outcome.stations[0].weight.expect("a weight");
+    assert!(
+        weight(&there) > 0.99 && weight(&away) < 0.5,
+        "{}",
+        weight(&away)
+    );
+    assert!(weight(&back) > weight(&away) + 0.1, "{}", weight(&back));
+}
+
+#[test]
+fn air_time_adds_up() {
+    let setup = setup(
+        &link(true),
+        &traffic("802.11g", &[8, 25, 40], "kind = \"backlog\"\npackets = 50"),
+    );
+    let outcome = run(&setup, &mut takt(&setup), 10 * NS_PER_S);
+    let sum: f64 = outcome
+        .stations
+        .iter()
+        .map(|station| station.air_percent)
+        .sum();
+    assert!((sum - outcome.utilisation_percent).abs() < 1.0, "{sum}");
+    assert!((50.0..100.0).contains(&sum), "{sum}");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(16))]
+
+    #[test]
+    fn what_comes_arrives_or_is_lost(
+        snrs in prop::collection::vec(-5..40i32, 1..6),
+        medium in prop::sample::select(&takt_policy::traffic::MEDIA),
+        source in prop::sample::select(&[
+            "kind = \"backlog\"\npackets = 40",
+            "kind = \"cbr\"\nrate = \"3mbit\"",
+            "kind = \"request\"\nrtt = \"3ms\"\nthink = \"1ms\"",
+            "kind = \"tcp\"\nrtt = \"5ms\"",
+            "kind = \"tcp\"\nrtt = \"5ms\"\nbytes = 30000\nthink = \"2ms\"",
+        ]),
+    ) {
+        let source = format!("{source}\nstop = \"2s\"");
+        let traffic = traffic(medium, &snrs, &source).replacen("after = \"1s\"", "after = \"0s\"", 1);
+        for weighs in [true, false] {
+            let setup = setup(&link(weighs), &traffic);
+            let all: [Box<dyn Qdisc>; 3] = [
+                Box::new(takt(&setup)),
+                Box::new(Fifo::new(100)),
+                Box::new(FqCodel::new(FqCodelTerms::default())),
+            ];
+            for mut qdisc in all {
+                let outcome = run(&setup, &mut *qdisc, 600 * NS_PER_S);
+                for (at, station) in outcome.stations.iter().enumerate() {
+                    let source = of(&outcome.sources, &format!("s{at}"));
+                    let gone = source.delivered_packets + source.lost.packets();
+                    let held = source.offered_packets - gone;
+                    // A station of weight 0 has its queue's packets held.
+                    let may_be_held = station.weight.is_some_and(|weight| weight < 0.2);
+                    prop_assert!(held == 0 || may_be_held && held <= 100, "{} of s{}", held, at);
+                }
+            }
+        }
+    }
+}
