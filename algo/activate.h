@@ -56,20 +56,6 @@ TAKT_FN int takt_has_packets(struct takt_link *link, const struct takt_plan *pla
 		takt_goes_for(plan, id, heads));
 }
 
-/*
- * Is the entity not throttled, so that it waits only for its turn? (When it was queued, its
- * priority's clock may have been ahead of where it is now.)
- */
-TAKT_FN int takt_is_ready(struct takt_order *order, u32 id, u64 now_ns)
-{
-	const struct takt_entity *entity = takt_entity(order, id);
-
-	id &= TAKT_ENTITIES - 1;
-	return !entity->ready_ns ||
-	       takt_entry(&order->shelf, id + TAKT_ENTRY_TIMED)->due_ns <=
-		       takt_clock_of(order, entity, now_ns);
-}
-
 /* An entity of this node is backlogged: so is its tenant, if it has one. */
 TAKT_FN void takt_tenant_activate(struct takt_link *link, const struct takt_plan *plan, u32 node,
 				  u64 now_ns)
@@ -80,7 +66,7 @@ TAKT_FN void takt_tenant_activate(struct takt_link *link, const struct takt_plan
 	/* The gate may block all entities of the node. */
 	if (!node || !id || !takt_node(&link->order, node)->backlogged)
 		return;
-	if (tenant->waits && tenant->heads == node && takt_is_ready(&link->order, id, now_ns))
+	if (tenant->waits && tenant->heads == node && tenant->ready_ns <= now_ns)
 		return;
 	tenant->heads = node;
 	takt_entity_activate(link, plan, id, now_ns);

@@ -83,7 +83,7 @@ TAKT_FN int takt_link_peek(struct takt_link *link, const struct takt_plan *plan,
 	}
 	if (path->id && path->leaf.by == TAKT_BY_NOTHING) {
 		id = path->id;
-		ready_ns = 0;
+		ready_ns = takt_entity(&link->order, id)->ready_ns;
 	} else if (path->id) {
 		id = path->id;
 		entity = takt_entity(&link->order, id);

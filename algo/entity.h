@@ -25,6 +25,7 @@
 #define TAKT_IN_FLOORS 4
 #define TAKT_IN_GATE 8
 #define TAKT_IN_STATION 16	/* throttled: its station's weight is 0; no entry */
+#define TAKT_IN_READY 32	/* not in timed, whose entry it takes */
 #define TAKT_IN_NO_TURN (TAKT_IN_GATE | TAKT_IN_STATION)
 #define TAKT_ENTRY_TIMED 0
 #define TAKT_ENTRY_SHARE TAKT_ENTITIES
@@ -87,7 +88,7 @@ struct takt_entity {
 	struct takt_codel codel;
 	struct takt_flow_lists flows;	/* of a class */
 	struct takt_flow_turn turn;	/* of a flow, or of a class's own queue */
-	u64 ready_ns;	/* not eligible before */
+	u64 ready_ns;	/* not eligible before; 0: since it was queued */
 	u32 scale_ppm;	/* its part of its class's weight; 0: all, see share.h */
 	u32 held_packets; /* that wait for their departure time, see departure.h */
 } __attribute__((aligned(TAKT_CACHE_LINE)));

@@ -380,7 +380,8 @@ TAKT_FN void takt_link_foresee(struct takt_link *link, const struct takt_plan *p
 	u32 bits = root->timed_bits, priority, id;
 	u64 behind_ns, due_ns;
 
-	if (!bits || bits & (bits - 1) || root->share_bits | root->floors.count |
+	if (!bits || bits & (bits - 1) || root->share_bits |
+	    root->floors.count | root->ready.count |
 	    link->order.blocked.by_task.count | link->order.blocked.by_weight |
 	    link->flows.stations.unsettled | plan->stations ||
 	    link->plan_hand < TAKT_ENTITIES || plan->pacing == TAKT_PACING_GAP)

@@ -79,6 +79,7 @@ TAKT_FN void takt_link_lay_out(struct takt_link *link)
 					      &first);
 		}
 		takt_calendar_lay_out(&node->floors, i ? 64 : 4096, i ? 20 : 18, &first);
+		takt_calendar_lay_out(&node->ready, i ? 64 : 1024, 20, &first);
 	}
 	takt_calendar_lay_out(&link->order.blocked.by_task, TAKT_BLOCKED_BUCKETS, 0, &first);
 }

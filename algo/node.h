@@ -21,11 +21,13 @@
  * each, nor be ahead of a clock that is about to be put back.
  *
  * The calendars that an entity can be in:
+ *   ready    instead of any, until its ready time, which is of the wall: a priority's clock that
+ *            slows down puts off what its entities are owed, and not when they may go;
  *   timed    until its pace makes it eligible, or until its guarantee is due;
  *   share    it is eligible, and its guarantee is not due;
  *   gate     instead of either, while it is blocked (blocked.h);
  *   station  instead of any, while its station's weight is 0 (station.h);
- *   floors   if it has a floor, at all times as well.
+ *   floors   if it has a floor, as well as timed, share or gate.
  */
 #ifndef TAKT_NODE_H
 #define TAKT_NODE_H
@@ -38,12 +40,13 @@ struct takt_node {
 	struct takt_calendar timed[TAKT_PRIORITIES];
 	struct takt_calendar share[TAKT_PRIORITIES];
 	struct takt_calendar floors;
+	struct takt_calendar ready;
 	u64 behind_ns[TAKT_PRIORITIES];		/* real time less the priority's clock */
 	u64 virtual_ns[TAKT_PRIORITIES];	/* start tag of the last that went by share */
 	u64 frame_ns;				/* the longest frame of late, in time */
 	u32 crowd[TAKT_PRIORITIES];		/* most entities in timed of late, times 4 */
 	u32 timed_bits, share_bits;		/* priorities with an entity in these calendars */
-	u32 backlogged;				/* entities in timed, share or floors */
+	u32 backlogged;				/* entities in ready, timed, share or floors */
 	u32 pad;
 };
 
@@ -97,6 +100,8 @@ TAKT_FN_OUT int takt_entity_leave(struct takt_order *order TAKT_ARG, u32 id, u64
 	u32 priority = entity->priority & (TAKT_PRIORITIES - 1);
 
 	id &= TAKT_ENTITIES - 1;
+	if (entity->waits & TAKT_IN_READY)
+		takt_calendar_remove(&node->ready, &order->shelf, id + TAKT_ENTRY_TIMED);
 	if (entity->waits & TAKT_IN_TIMED) {
 		takt_calendar_remove(&node->timed[priority], &order->shelf,
 				     id + TAKT_ENTRY_TIMED);
@@ -156,18 +161,19 @@ TAKT_FN u64 takt_clock_of(struct takt_order *order, const struct takt_entity *en
  * One frame of each of them; and again, while better ones use up what they are owed, as long as
  * is made up for at most (lag_max). Most of those it waited for may have become idle, so `crowd`
  * counts, which falls by one entity per four frames: a third is added, so that the last entity
- * still counts all that went before it.
+ * still counts all that went before it. Those that are not ready yet will be, at any priority.
  */
 TAKT_FN_OUT u64 takt_wait_bound(const struct takt_node *node TAKT_ARG, u32 priority,
 				u64 lag_max_ns)
 {
 	u64 better = node->floors.count, bound_ns;
+	u64 level = node->crowd[priority & (TAKT_PRIORITIES - 1)] / 3 + node->ready.count;
 	u32 i;
 
 	priority &= TAKT_PRIORITIES - 1;
 	for (i = 0; i < TAKT_PRIORITIES && i < priority; i++)
 		better += node->timed[i].count;
-	bound_ns = (1 + better + node->crowd[priority] / 3) * node->frame_ns;
+	bound_ns = (1 + better + level) * node->frame_ns;
 	return better ? takt_max(bound_ns, lag_max_ns) : bound_ns;
 }
 
@@ -219,9 +225,14 @@ TAKT_FN_OUT int takt_entity_wait(struct takt_order *order TAKT_ARG,
 		takt_block(&order->blocked, &order->shelf, id, entity, now_ns);
 		entity->waits |= TAKT_IN_GATE;
 		timed_ns = TAKT_TIME_NEVER;
+	} else if (entity->ready_ns > now_ns) {
+		takt_enter(order, &node->ready, id + TAKT_ENTRY_TIMED, entity->ready_ns, now_ns);
+		entity->waits |= TAKT_IN_READY;
+		timed_ns = TAKT_TIME_NEVER;
 	} else if (!takt_is_paced(params) && timed_ns <= clock_ns) {
 		/* Eligible: by its guarantee whenever that is due, by its share otherwise. */
-		timed_ns = params->rate_bps ? entity->guarantee.due_ns : TAKT_TIME_NEVER;
+		timed_ns = params->rate_bps ? takt_max(entity->guarantee.due_ns, ready_ns) :
+					      TAKT_TIME_NEVER;
 		/* While throttled by its pace it had no claim to spare capacity. */
 		takt_clock_start(&entity->share, node->virtual_ns[priority]);
 		takt_enter(order, &node->share[priority], id + TAKT_ENTRY_SHARE,
@@ -235,7 +246,7 @@ TAKT_FN_OUT int takt_entity_wait(struct takt_order *order TAKT_ARG,
 		node->timed_bits |= 1U << priority;
 		entity->waits |= TAKT_IN_TIMED;
 	}
-	if (params->floor_bps) {
+	if (params->floor_bps && !(entity->waits & TAKT_IN_READY)) {
 		u64 floor_ns = takt_max(entity->floor.due_ns, entity->ready_ns);
 
 		if (params->ceil_bps)
@@ -298,8 +309,8 @@ TAKT_FN u32 takt_share_first(struct takt_order *order, struct takt_node *node, u
 
 /*
  * The entity of the node that goes first at now. 0: none before pick->wake_ns. With
- * TAKT_BY_NOTHING the entity is eligible but its guarantee is not due: queue it again by its
- * share, and ask again.
+ * TAKT_BY_NOTHING the entity became ready, or is eligible while its guarantee is not due: queue it
+ * again, and ask again.
  */
 TAKT_FN_OUT u32 takt_node_first(struct takt_order *order TAKT_ARG,
 				const struct takt_plan *plan TAKT_ARG, u32 at, u64 now_ns,
@@ -311,6 +322,15 @@ TAKT_FN_OUT u32 takt_node_first(struct takt_order *order TAKT_ARG,
 
 	pick->wake_ns = TAKT_TIME_NEVER;
 	pick->next = 0;
+	if (node->ready.count) {
+		id = takt_calendar_first(&node->ready, &order->shelf, now_ns, &pick->wake_ns);
+		if (id)
+			pick->wake_ns = takt_entry(&order->shelf, id)->due_ns;
+		if (id && pick->wake_ns <= now_ns) {
+			pick->by = TAKT_BY_NOTHING;
+			return id & (TAKT_ENTITIES - 1);
+		}
+	}
 	if (node->floors.count) {
 		id = takt_calendar_first(&node->floors, &order->shelf, now_ns, &pick->due_ns);
 		if (id)
@@ -320,7 +340,7 @@ TAKT_FN_OUT u32 takt_node_first(struct takt_order *order TAKT_ARG,
 			pick->by = TAKT_BY_FLOOR;
 			return id & (TAKT_ENTITIES - 1);
 		}
-		pick->wake_ns = pick->due_ns;
+		pick->wake_ns = takt_min(pick->wake_ns, pick->due_ns);
 	}
 	for (i = 0; i < TAKT_PRIORITIES && priorities; i++) {
 		u32 priority = takt_lowest_bit(priorities) & (TAKT_PRIORITIES - 1);
@@ -337,7 +357,8 @@ TAKT_FN_OUT u32 takt_node_first(struct takt_order *order TAKT_ARG,
 				entity = takt_entity(order, id);
 				pick->due_ns += behind_ns;
 				pick->since_ns = entity->waits & TAKT_IN_SHARE ?
-							 entity->pace.due_ns + behind_ns :
+							 takt_max(entity->pace.due_ns + behind_ns,
+								  entity->ready_ns) :
 							 pick->due_ns;
 				pick->by = takt_is_owed(entity, takt_params(plan, entity, id),
 							clock_ns) ?

@@ -161,3 +161,30 @@ fn a_guarantee_holds_at_once_after_its_tenant_left() {
     let rate = traffic.rate_bps(1, start_ns, traffic.now_ns);
     assert!(rate >= 49e6, "{rate}");
 }
+
+/// A tenant waits for its class's pace while the guarantees of its priority exceed the link, so
+/// that their clock is put back. The tenant's time to go is not.
+#[test]
+fn a_tenant_that_waits_goes_at_its_time_after_an_overcommitted_guarantee() {
+    let mut plan = plan::of(
+        10 * MBIT,
+        &[plan::class(MBIT / 10, 3), plan::borrower(20 * MBIT, 0)],
+    );
+    plan::tenant(&mut plan, 11, 1, plan::borrower(MBIT, 0), &[1]);
+    let mut traffic = Traffic::new(frame);
+    traffic.busy(&plan, [2]);
+    traffic.send(&plan, 1);
+    traffic.send(&plan, 1);
+    traffic.run(&plan, 60 * NS_PER_MS);
+    traffic.busy(&plan, []);
+    traffic.run(&plan, NS_PER_S);
+    let sent: Vec<u64> = traffic
+        .sent
+        .iter()
+        .filter(|sent| sent.class == 1)
+        .map(|sent| sent.at_ns)
+        .collect();
+    // 1,500 bytes at 100 kbit/s.
+    let waited_ns = sent[1] - sent[0];
+    assert!(waited_ns <= 121 * NS_PER_MS, "{waited_ns}");
+}

@@ -280,7 +280,7 @@ impl Run {
             let entity = self.link.entity(id);
             let (running, sender) = (link.order.blocked.running, u32::from(entity.task_prio));
             let open = params.gated == 0 || running == 0 || sender == 0 || running >= sender;
-            params.ceil_bps == 0 && entity.ready_ns == 0 && open
+            params.ceil_bps == 0 && entity.ready_ns <= self.now_ns && open
         };
         (1..=CLASSES).find(|&id| {
             let entity = self.link.entity(id);
@@ -333,8 +333,11 @@ impl Run {
         for (node, state) in link.order.node.iter().enumerate() {
             let timed: u32 = state.timed.iter().map(|calendar| calendar.count).sum();
             let share: u32 = state.share.iter().map(|calendar| calendar.count).sum();
-            let floors = state.floors.count;
-            assert!(timed + share + floors >= state.backlogged, "node {node}");
+            let (floors, ready) = (state.floors.count, state.ready.count);
+            assert!(
+                timed + share + floors + ready >= state.backlogged,
+                "node {node}"
+            );
             assert!(floors <= state.backlogged);
         }
     }
