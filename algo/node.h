@@ -203,7 +203,7 @@ TAKT_FN_OUT int takt_entity_wait(struct takt_order *order TAKT_ARG,
 	const struct takt_class_params *params = takt_params(plan, entity, id);
 	u32 priority = params->priority & (TAKT_PRIORITIES - 1);
 	struct takt_node *node = takt_node(order, params->node);
-	u64 behind_ns, clock_ns, ready_ns, timed_ns;
+	u64 behind_ns, clock_ns, timed_ns = TAKT_TIME_NEVER;
 
 	behind_ns = node->behind_ns[priority];
 	clock_ns = now_ns - takt_min(behind_ns, now_ns);
@@ -218,21 +218,18 @@ TAKT_FN_OUT int takt_entity_wait(struct takt_order *order TAKT_ARG,
 		return 0;
 	}
 	id &= TAKT_ENTITIES - 1;
-	ready_ns = entity->ready_ns - takt_min(behind_ns, entity->ready_ns);
-
-	timed_ns = params->ceil_bps ? takt_max(entity->pace.due_ns, ready_ns) : ready_ns;
 	if (takt_is_blocked(&order->blocked, params, entity)) {
 		takt_block(&order->blocked, &order->shelf, id, entity, now_ns);
 		entity->waits |= TAKT_IN_GATE;
-		timed_ns = TAKT_TIME_NEVER;
 	} else if (entity->ready_ns > now_ns) {
 		takt_enter(order, &node->ready, id + TAKT_ENTRY_TIMED, entity->ready_ns, now_ns);
 		entity->waits |= TAKT_IN_READY;
-		timed_ns = TAKT_TIME_NEVER;
-	} else if (!takt_is_paced(params) && timed_ns <= clock_ns) {
+	} else if (takt_is_paced(params) || (params->ceil_bps && entity->pace.due_ns > clock_ns)) {
+		timed_ns = entity->pace.due_ns;
+	} else {
 		/* Eligible: by its guarantee whenever that is due, by its share otherwise. */
-		timed_ns = params->rate_bps ? takt_max(entity->guarantee.due_ns, ready_ns) :
-					      TAKT_TIME_NEVER;
+		if (params->rate_bps)
+			timed_ns = entity->guarantee.due_ns;
 		/* While throttled by its pace it had no claim to spare capacity. */
 		takt_clock_start(&entity->share, node->virtual_ns[priority]);
 		takt_enter(order, &node->share[priority], id + TAKT_ENTRY_SHARE,
@@ -241,6 +238,8 @@ TAKT_FN_OUT int takt_entity_wait(struct takt_order *order TAKT_ARG,
 		entity->waits |= TAKT_IN_SHARE;
 	}
 	if (timed_ns != TAKT_TIME_NEVER) {
+		/* Not owed before it was ready. */
+		timed_ns = takt_max(timed_ns, entity->ready_ns - takt_min(behind_ns, entity->ready_ns));
 		takt_enter(order, &node->timed[priority], id + TAKT_ENTRY_TIMED, timed_ns,
 			   clock_ns);
 		node->timed_bits |= 1U << priority;
