@@ -239,7 +239,7 @@ TAKT_FN_OUT int takt_entity_wait(struct takt_order *order TAKT_ARG,
 	}
 	if (timed_ns != TAKT_TIME_NEVER) {
 		/* Not owed before it was ready. */
-		timed_ns = takt_max(timed_ns, entity->ready_ns - takt_min(behind_ns, entity->ready_ns));
+		timed_ns = takt_max(timed_ns + behind_ns, entity->ready_ns) - behind_ns;
 		takt_enter(order, &node->timed[priority], id + TAKT_ENTRY_TIMED, timed_ns,
 			   clock_ns);
 		node->timed_bits |= 1U << priority;
