@@ -95,9 +95,4 @@ impl Soc {
         // SAFETY: a valid struct.
         unsafe { sys::takt_soc_centidb(&self.0) }
     }
-
-    /// When the last report arrived.
-    pub fn heard_ns(&self) -> u64 {
-        self.0.heard_ns
-    }
 }

@@ -2,8 +2,9 @@
 
 super::reasons! {
 STALE = "takt::radio::stale" ["fresh"]: "
-The stations' weights were not refreshed for 5 s: taktd does not run, or not in this network
-namespace. All stations weigh 1 then, but those set by hand.
+The stations' weights were not refreshed for 5 s. taktd does not run, or not in this network
+namespace, or what it hears stations by is silent as a whole: its log says why. All stations weigh 1
+then, but those set by hand.
 ";
 MISSED_SAMPLES = "takt::radio::missed_samples" ["missed_samples"]: "
 Intervals in which a station that was known was not heard. Its strength of connection decays with each

@@ -8,7 +8,7 @@ use crate::{
     reporting::{
         CLIENT, Daemon, KEY, REPORTS, SNR, STATION, access_point, assert_soon, clean, weight_ppm,
     },
-    shell::run_far,
+    shell::{run, run_far},
     takt::{apply, assert_no_trace, takt},
     wire::Wire,
 };
@@ -59,6 +59,46 @@ fn a_file_is_read_again_and_again() {
         assert_soon(30, "first read", |weight| weight == Some(500_000));
         fs::write("/lab/ap.txt", format!("{STATION} 8 # better\n")).unwrap();
         assert_soon(3, "read again", |weight| weight == Some(800_000));
+        takt("revert").ok();
+    });
+}
+
+/// The writer of the file dies, and takes it along: traffic flows as without weights, and status
+/// and metrics say so.
+#[test]
+fn a_file_that_is_gone_stops_no_station() {
+    DEFAULT.run(|| {
+        let _wire = Wire::new(1);
+        let write = |snr| fs::write("/lab/ap.txt", format!("{STATION} {snr}\n")).unwrap();
+        write(10);
+        apply(&access_point("source = \"file\"\nfile = \"ap.txt\"")).ok();
+        let _daemon = Daemon::start();
+        assert_soon(30, "first read", |weight| weight == Some(1_000_000));
+        takt("status").ok();
+
+        // A malformed line is that line's error alone.
+        fs::write("/lab/ap.txt", format!("{STATION} 8\n10.1.0.9 ten\n")).unwrap();
+        assert_soon(30, "beside a bad line", |weight| weight == Some(800_000));
+
+        // No weight at all is in force at the end, not even the last one, 0.
+        write(0);
+        assert_soon(30, "the last word", |weight| weight == Some(0));
+        fs::remove_file("/lab/ap.txt").unwrap();
+        let silent = || takt("status").says(&["no station is heard by file"]);
+        let soon = (0..80).any(|_| {
+            thread::sleep(Duration::from_millis(100));
+            takt("status").status == Some(4)
+        });
+        assert!(soon, "status still says that all is well");
+        silent().ends_with(4);
+        takt("metrics")
+            .says(&["takt_link_has_problem{device=\"near1\",backend=\"takt\"} 1"])
+            .ok();
+        run("ping -c 3 -W 2 10.1.0.2").ok();
+
+        write(5);
+        assert_soon(30, "back", |weight| weight == Some(500_000));
+        takt("status").ok();
         takt("revert").ok();
     });
 }

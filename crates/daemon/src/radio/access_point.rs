@@ -1,5 +1,6 @@
 //! The side that sends to stations: it computes stations' weights from what is heard of them.
 
+use takt_algo::sys::TAKT_STATION_STALE_NS;
 use takt_host::Heard;
 use takt_policy::{Radio, RadioSource};
 use takt_wlan::{
@@ -14,6 +15,10 @@ use crate::part::Part;
 
 /// How often links are looked for, which come and go, and told that their weights are current.
 const LOOK_NS: u64 = 1_000_000_000;
+/// A source that says nothing for so many intervals does not work.
+const SILENT_INTERVALS: u64 = 3;
+/// Weights count for this time after it.
+const STALE_NS: u64 = TAKT_STATION_STALE_NS as u64;
 
 /// Makes a source anew, after a failure as well.
 type OpenSource = Box<dyn FnMut() -> Result<Box<dyn Source>, String>>;
@@ -24,6 +29,12 @@ pub(super) struct Cell {
     interval_ns: u64,
     /// The policy's name of its source.
     called: &'static str,
+    /// The source failed in the last step.
+    failed: bool,
+    /// All stations count as 1 because of the source.
+    silent: bool,
+    /// The first step.
+    begun_ns: Option<u64>,
     stations: Stations,
     open_source: OpenSource,
     source: Option<Box<dyn Source>>,
@@ -80,6 +91,9 @@ impl Cell {
         Self {
             interval_ns: radio.interval_ns,
             called: radio.source.name(),
+            failed: false,
+            silent: false,
+            begun_ns: None,
             stations: Stations::new(terms_of(radio)),
             open_source,
             source: None,
@@ -98,19 +112,44 @@ impl Cell {
     }
 
     fn hear(&mut self, now_ns: u64) -> Result<(), String> {
-        let source = match &mut self.source {
-            Some(source) => source,
-            none => none.insert((self.open_source)()?),
-        };
         self.samples.clear();
-        let polled = source.poll(now_ns, &mut self.samples);
-        let mut result = polled.map_err(|error| error.to_string());
+        let polled = self.poll(now_ns);
+        self.failed = polled.is_err() && self.samples.is_empty();
+        let mut result = polled;
         for sample in &self.samples {
             let heard = self.stations.hear(now_ns, sample, &mut self.actions);
             result = result.and(heard.map_err(|error| error.to_string()));
             result = result.and(self.links.iter().try_for_each(|link| link.takes(sample)));
         }
         result
+    }
+
+    fn poll(&mut self, now_ns: u64) -> Result<(), String> {
+        let source = match &mut self.source {
+            Some(source) => source,
+            none => none.insert((self.open_source)()?),
+        };
+        let polled = source.poll(now_ns, &mut self.samples);
+        polled.map_err(|error| error.to_string())?;
+        if self.samples.is_empty() && source.knows_of_none() {
+            self.stations.none_is_there(now_ns);
+        }
+        Ok(())
+    }
+
+    /// Until when the source is known to work. A source that says nothing for some intervals does
+    /// not: weights then count for 5 s more. `None`: no client has reported yet, perhaps because
+    /// there is none.
+    fn worked_until_ns(&self, now_ns: u64) -> Option<u64> {
+        let should_speak = self.failed || self.called != RadioSource::Reports.name();
+        let begun_ns = should_speak.then_some(self.begun_ns).flatten();
+        let spoke_ns = self.stations.spoke_ns().or(begun_ns)?;
+        Some(now_ns.min(spoke_ns + SILENT_INTERVALS * self.interval_ns))
+    }
+
+    fn is_silent(&self, now_ns: u64) -> bool {
+        let until_ns = self.worked_until_ns(now_ns);
+        until_ns.is_some_and(|until_ns| until_ns + STALE_NS < now_ns)
     }
 
     fn tell(&mut self) -> Result<(), String> {
@@ -126,7 +165,8 @@ impl Cell {
     /// The table may have changed: use the current one and write all weights. A new table knows
     /// no station, and weights set by hand may have been taken back in others. A new taktd
     /// removes weights that an earlier taktd left.
-    fn look(&mut self) -> Result<(), String> {
+    fn look(&mut self, now_ns: u64) -> Result<(), String> {
+        let worked_until_ns = self.worked_until_ns(now_ns);
         let mut result = Ok(());
         for link in &mut self.links {
             if link.table.as_ref().is_none_or(|table| !table.is_attached()) {
@@ -153,7 +193,9 @@ impl Cell {
                 };
                 result = result.and(tell(&mut **table, action));
             }
-            table.refresh();
+            if let Some(until_ns) = worked_until_ns {
+                table.refresh(now_ns.saturating_sub(until_ns));
+            }
         }
         result
     }
@@ -181,6 +223,14 @@ impl Link {
     }
 }
 
+/// What the log says of a silent source, and why, if that is known.
+fn silent(why: Option<&str>) -> String {
+    let why = why.map(|why| format!("{why}; ")).unwrap_or_default();
+    format!(
+        "{why}no station was heard for some time, so all weigh 1 but those that were set by hand"
+    )
+}
+
 fn tell(table: &mut dyn Table, action: Action) -> Result<(), String> {
     match action {
         Action::Weigh { address, .. } if !table.takes(&address) => Ok(()),
@@ -197,14 +247,24 @@ fn tell(table: &mut dyn Table, action: Action) -> Result<(), String> {
 
 impl Part<Heard> for Cell {
     fn step(&mut self, now_ns: u64) -> (u64, Result<(), String>) {
+        self.begun_ns.get_or_insert(now_ns);
         let heard = self.hear(now_ns);
-        self.stations.tick(now_ns, &mut self.actions);
+        self.stations.tick(now_ns, self.failed, &mut self.actions);
+        let was_silent = std::mem::replace(&mut self.silent, self.is_silent(now_ns));
+        if was_silent && !self.silent {
+            // Weights count again from now on.
+            self.look_ns = now_ns;
+        }
         let mut told = Ok(());
         if now_ns >= self.look_ns {
             self.look_ns = now_ns + LOOK_NS;
-            told = self.look();
+            told = self.look(now_ns);
         }
         let told = told.and(self.tell());
+        let heard = match self.silent {
+            true => Err(silent(heard.err().as_deref())),
+            false => heard,
+        };
         let period_ns = match &self.source {
             Some(source) => source.period_ns(self.interval_ns),
             None => self.interval_ns,

@@ -65,13 +65,15 @@ impl Reporter {
             }
             Meter::File(file) => {
                 let mut samples = Vec::new();
-                file.poll(now_ns, &mut samples)
-                    .map_err(|error| error.to_string())?;
+                let polled = file.poll(now_ns, &mut samples);
                 let names = own.sample().names;
                 let own = samples
                     .iter()
                     .find(|sample| names.contains(&sample.names[0]));
-                own.map(|sample| sample.snr_centidb)
+                match (own, polled) {
+                    (None, Err(error)) => return Err(error.to_string()),
+                    (own, _) => own.map(|sample| sample.snr_centidb),
+                }
             }
         };
         Ok(measured)

@@ -13,8 +13,8 @@ pub(super) trait Table {
     fn known(&self) -> Vec<Address>;
     fn weigh(&mut self, address: Address, weight_ppm: u32) -> Result<(), String>;
     fn forget(&mut self, address: Address);
-    /// Weights count for some seconds after this call.
-    fn refresh(&mut self);
+    /// What weights come from worked so long ago: they count for 5 s after it.
+    fn refresh(&mut self, ago_ns: u64);
 }
 
 impl Table for Stations {
@@ -43,8 +43,8 @@ impl Table for Stations {
         Stations::forget(self, address);
     }
 
-    fn refresh(&mut self) {
-        Stations::refresh(self);
+    fn refresh(&mut self, ago_ns: u64) {
+        self.refresh_ago(ago_ns);
     }
 }
 

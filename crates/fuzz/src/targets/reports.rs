@@ -70,7 +70,7 @@ impl Air {
             assert_eq!(Report::from_bytes(&report.to_bytes()), Some(report));
             let _ = self.stations.hear(now_ns, &report.sample(), &mut actions);
         }
-        self.stations.tick(now_ns, &mut actions);
+        self.stations.tick(now_ns, false, &mut actions);
         self.terminal.hear(now_ns, FROM, datagram);
         self.aggregated.hear(now_ns, FROM, datagram);
         self.aggregator.hear(now_ns, FROM, datagram);

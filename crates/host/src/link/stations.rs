@@ -137,10 +137,16 @@ impl Stations {
         list(&self.port.counted())
     }
 
-    /// Refreshes the weights: the process that sets them is alive. Without this for 5 s every
-    /// weight counts as 1 but those set by hand.
+    /// Refreshes the weights: what they come from works. Without this for 5 s every weight counts
+    /// as 1 but those set by hand.
     pub fn refresh(&mut self) {
-        self.port.stations().beat(monotonic_ns());
+        self.refresh_ago(0);
+    }
+
+    /// As [`refresh`](Self::refresh), so long ago.
+    pub fn refresh_ago(&mut self, ago_ns: u64) {
+        let at_ns = monotonic_ns().saturating_sub(ago_ns);
+        self.port.stations().beat(at_ns);
     }
 
     fn write(&mut self, address: Address, weight_ppm: u32, by_hand: bool) -> Result<(), Error> {

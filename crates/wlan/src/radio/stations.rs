@@ -1,5 +1,9 @@
 //! The access point's side: stations, their strengths and the resulting weights. SoCPS,
 //! sections 4.2 and 4.3.
+//!
+//! A missing report says something about a station only if others are heard: when all fall silent
+//! at once, or the source fails, the source is what is missing. Stations' strengths then stand
+//! still instead of decaying, for as long as weights count without it (algo/station.h).
 
 use std::collections::BTreeMap;
 
@@ -65,15 +69,45 @@ pub struct TooMany;
 
 struct Station {
     soc: Soc,
+    heard_ns: u64,
     /// Its addresses, as long as it is known.
     names: [Option<Address>; 3],
     weight_ppm: u32,
+}
+
+/// Time without that in which the source said nothing about anyone.
+#[derive(Default)]
+struct SourceTime {
+    /// When any station was heard last, or the source knew that there are none.
+    spoke_ns: Option<u64>,
+    /// Since when it stands, if it does.
+    stands_since_ns: Option<u64>,
+    stood_ns: u64,
+}
+
+impl SourceTime {
+    fn spoke(&mut self, now_ns: u64) {
+        self.spoke_ns = Some(now_ns);
+        if let Some(since_ns) = self.stands_since_ns.take() {
+            self.stood_ns += now_ns.saturating_sub(since_ns);
+        }
+    }
+
+    fn stand(&mut self, since_ns: u64) {
+        self.stands_since_ns.get_or_insert(since_ns);
+    }
+
+    fn at(&self, now_ns: u64) -> u64 {
+        let now_ns = self.stands_since_ns.unwrap_or(now_ns);
+        now_ns.saturating_sub(self.stood_ns)
+    }
 }
 
 /// All stations of an access point.
 pub struct Stations {
     terms: SocTerms,
     stats: SocStats,
+    time: SourceTime,
     /// By their first address.
     known: BTreeMap<Address, Station>,
     /// The stations of the other addresses.
@@ -86,6 +120,7 @@ impl Stations {
         Self {
             terms,
             stats: SocStats::default(),
+            time: SourceTime::default(),
             known: BTreeMap::new(),
             owners: BTreeMap::new(),
         }
@@ -136,14 +171,18 @@ impl Stations {
                         && self.owners.get(name).is_none_or(|owner| *owner == first)
             })
         });
+        self.time.spoke(now_ns);
         let station = self.known.entry(first).or_insert(Station {
             soc: Soc::default(),
+            heard_ns: 0,
             names: [None; 3],
             weight_ppm: 0,
         });
+        station.heard_ns = now_ns;
+        let source_ns = self.time.at(now_ns);
         station
             .soc
-            .report(&mut self.stats, &self.terms, sample.snr_centidb, now_ns);
+            .report(&mut self.stats, &self.terms, sample.snr_centidb, source_ns);
         let weight_ppm = self.terms.weight_ppm(station.soc.centidb());
         let before = std::mem::replace(&mut station.names, names);
         let is_new = weight_ppm != std::mem::replace(&mut station.weight_ppm, weight_ppm);
@@ -170,16 +209,37 @@ impl Stations {
         Ok(())
     }
 
-    /// Accounts for the time that has passed. To be called at least every interval.
-    pub fn tick(&mut self, now_ns: u64, actions: &mut Vec<Action>) {
+    /// The source works, and knows that there are no stations now.
+    pub fn none_is_there(&mut self, now_ns: u64) {
+        self.time.spoke(now_ns);
+    }
+
+    /// When the source said anything last; `None`: it has not yet.
+    pub fn spoke_ns(&self) -> Option<u64> {
+        self.time.spoke_ns
+    }
+
+    /// Accounts for the time that has passed; with `source_failed` the source cannot be
+    /// heard. To be called at least every interval.
+    pub fn tick(&mut self, now_ns: u64, source_failed: bool, actions: &mut Vec<Action>) {
+        // Silence is an interval without a report.
+        let silent_ns = self.time.spoke_ns.map(|ns| ns + self.terms.interval_ns());
+        // One station alone that is silent may as well have left.
+        let all_silent = self.known.len() > 1 && silent_ns.is_some_and(|ns| ns < now_ns);
+        if source_failed || all_silent {
+            let since_ns = silent_ns.map_or(now_ns, |silent_ns| silent_ns.min(now_ns));
+            self.time.stand(since_ns);
+        }
+        let source_ns = self.time.at(now_ns);
         let Self {
             terms,
             stats,
+            time: _,
             known,
             owners,
         } = self;
         known.retain(|_, station| {
-            let silent_ns = now_ns.saturating_sub(station.soc.heard_ns());
+            let silent_ns = now_ns.saturating_sub(station.heard_ns);
             let names = station.names.into_iter().flatten();
             if silent_ns >= FORGOTTEN_NS {
                 for address in names {
@@ -188,7 +248,7 @@ impl Stations {
                 }
                 return false;
             }
-            station.soc.tick(stats, terms, now_ns);
+            station.soc.tick(stats, terms, source_ns);
             let weight_ppm = terms.weight_ppm(station.soc.centidb());
             if weight_ppm != station.weight_ppm {
                 station.weight_ppm = weight_ppm;

@@ -39,6 +39,10 @@ impl StationDump {
 }
 
 impl Source for StationDump {
+    fn knows_of_none(&self) -> bool {
+        true
+    }
+
     fn poll(&mut self, _now_ns: u64, samples: &mut Vec<Sample>) -> Result<(), SourceError> {
         let stations = self.measure()?.into_iter();
         samples.extend(stations.map(|(mac, snr_db)| Sample::of(Address::Mac(mac), snr_db * 100)));

@@ -4,6 +4,7 @@
 use std::{
     fs::File,
     io::Read,
+    os::unix::fs::{MetadataExt, OpenOptionsExt},
     path::{Path, PathBuf},
 };
 
@@ -17,60 +18,132 @@ use crate::{
 
 const FILE_MAX_BYTES: u64 = 128 * STATIONS_MAX as u64;
 
+/// A file that is not written for this time says nothing any more: its writer may have died.
+const STALE_NS: u64 = 300_000_000_000;
+
 /// Reads the whole file each time. Empty lines and text after `#` are ignored.
-pub struct SnrFile(PathBuf);
+pub struct SnrFile {
+    path: PathBuf,
+    /// The version that was read last, and when it was first read.
+    version: Option<(Version, u64)>,
+}
+
+/// What changes when a file is written or replaced.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Version {
+    device: u64,
+    inode: u64,
+    changed: (i64, i64),
+}
 
 impl SnrFile {
     /// For this file, which need not exist yet.
     pub fn new(path: impl Into<PathBuf>) -> Self {
-        Self(path.into())
+        Self {
+            path: path.into(),
+            version: None,
+        }
+    }
+
+    /// Whether this version was there for so long that nobody seems to write it. By a clock that
+    /// nobody sets.
+    fn is_stale(&mut self, version: Version, now_ns: u64) -> bool {
+        match self.version {
+            Some((known, since_ns)) if known == version => {
+                now_ns.saturating_sub(since_ns) >= STALE_NS
+            }
+            _ => {
+                self.version = Some((version, now_ns));
+                false
+            }
+        }
     }
 }
 
 impl Source for SnrFile {
-    fn poll(&mut self, _now_ns: u64, samples: &mut Vec<Sample>) -> Result<(), SourceError> {
-        let bytes = read_bounded(&self.0)?;
-        samples.extend(parse(&self.0, &bytes)?);
-        Ok(())
-    }
-}
-
-fn read_bounded(path: &Path) -> Result<Vec<u8>, SourceError> {
-    let mut bytes = Vec::new();
-    File::open(path)
-        .and_then(|file| file.take(FILE_MAX_BYTES + 1).read_to_end(&mut bytes))
-        .map_err(|source| SourceError::File {
-            path: path.to_owned(),
-            source,
-        })?;
-    if bytes.len() as u64 > FILE_MAX_BYTES {
-        return Err(SourceError::TooLarge {
-            path: path.to_owned(),
-            problem: format!("it is longer than {FILE_MAX_BYTES} bytes"),
-        });
-    }
-    Ok(bytes)
-}
-
-fn parse(path: &Path, bytes: &[u8]) -> Result<Vec<Sample>, SourceError> {
-    let mut samples = Vec::new();
-    for (number, line) in bytes.split(|byte| *byte == b'\n').enumerate() {
-        let problem = |problem| SourceError::Line {
-            path: path.to_owned(),
-            line: number + 1,
-            problem,
-        };
-        match parse_line(line).map_err(problem)? {
-            Some(_) if samples.len() == STATIONS_MAX => {
-                return Err(problem(format!(
-                    "there are more than {STATIONS_MAX} stations"
-                )));
-            }
-            Some(sample) => samples.push(sample),
-            None => {}
+    fn poll(&mut self, now_ns: u64, samples: &mut Vec<Sample>) -> Result<(), SourceError> {
+        let (bytes, version) = read_bounded(&self.path)?;
+        if self.is_stale(version, now_ns) {
+            let problem = format!("it was not written for {} s", STALE_NS / 1_000_000_000);
+            return Err(unusable(&self.path, problem));
+        }
+        parse(&self.path, &bytes, samples)?;
+        match samples.is_empty() {
+            true => Err(unusable(&self.path, "no station is in it".to_owned())),
+            false => Ok(()),
         }
     }
-    Ok(samples)
+}
+
+fn unusable(path: &Path, problem: String) -> SourceError {
+    SourceError::Unusable {
+        path: path.to_owned(),
+        problem,
+    }
+}
+
+/// A pipe or a device in the file's place is not waited for.
+fn read_bounded(path: &Path) -> Result<(Vec<u8>, Version), SourceError> {
+    let failed = |source| SourceError::File {
+        path: path.to_owned(),
+        source,
+    };
+    let file = File::options()
+        .read(true)
+        .custom_flags(nix::libc::O_NONBLOCK)
+        .open(path)
+        .map_err(failed)?;
+    let known = file.metadata().map_err(failed)?;
+    if !known.is_file() {
+        return Err(unusable(path, "it is not a regular file".to_owned()));
+    }
+    let mut bytes = Vec::new();
+    file.take(FILE_MAX_BYTES + 1)
+        .read_to_end(&mut bytes)
+        .map_err(failed)?;
+    if bytes.len() as u64 > FILE_MAX_BYTES {
+        let problem = format!("it is longer than {FILE_MAX_BYTES} bytes");
+        return Err(unusable(path, problem));
+    }
+    let version = Version {
+        device: known.dev(),
+        inode: known.ino(),
+        changed: (known.ctime(), known.ctime_nsec()),
+    };
+    Ok((bytes, version))
+}
+
+/// A line that cannot be parsed is that line's error alone: the first is returned, and the others
+/// are read.
+fn parse(path: &Path, bytes: &[u8], samples: &mut Vec<Sample>) -> Result<(), SourceError> {
+    let (mut first, mut others) = (None, 0u64);
+    for (number, line) in bytes.split(|byte| *byte == b'\n').enumerate() {
+        let problem = match parse_line(line) {
+            Ok(None) => continue,
+            Ok(Some(sample)) if samples.len() < STATIONS_MAX => {
+                samples.push(sample);
+                continue;
+            }
+            Ok(Some(_)) => format!("there are more than {STATIONS_MAX} stations"),
+            Err(problem) => problem,
+        };
+        match first {
+            None => first = Some((number + 1, problem)),
+            Some(_) => others += 1,
+        }
+    }
+    let Some((line, problem)) = first else {
+        return Ok(());
+    };
+    Err(SourceError::Line {
+        path: path.to_owned(),
+        line,
+        problem: match others {
+            0 => problem,
+            1 => format!("{problem} (and another line)"),
+            others => format!("{problem} (and {others} other lines)"),
+        },
+    })
 }
 
 fn parse_line(line: &[u8]) -> Result<Option<Sample>, String> {
@@ -95,8 +168,10 @@ mod tests {
 
     use super::*;
 
-    fn read(text: &str) -> Result<Vec<Sample>, String> {
-        parse(Path::new("snr.txt"), text.as_bytes()).map_err(|error| error.to_string())
+    fn read(text: &str) -> (Vec<Sample>, Option<String>) {
+        let mut samples = Vec::new();
+        let read = parse(Path::new("snr.txt"), text.as_bytes(), &mut samples);
+        (samples, read.err().map(|error| error.to_string()))
     }
 
     #[test]
@@ -105,14 +180,16 @@ mod tests {
         let [v4, mac] = ["192.0.2.7", "02:00:00:00:01:00"].map(|text| text.parse().unwrap());
         assert_eq!(
             read(text),
-            Ok(vec![Sample::of(v4, 1250), Sample::of(mac, -300)])
+            (vec![Sample::of(v4, 1250), Sample::of(mac, -300)], None)
         );
-        assert_eq!(read(""), Ok(vec![]));
+        assert_eq!(read(""), (vec![], None));
     }
 
     #[test]
-    fn a_bad_line_is_named_and_changes_nothing() {
+    fn a_bad_line_is_named_and_is_its_own_error_alone() {
         let good = "192.0.2.7 12\n";
+        let others = [("192.0.2.7", 1200), ("192.0.2.8", 300)]
+            .map(|(text, snr)| Sample::of(text.parse().unwrap(), snr));
         for (line, what) in [
             ("192.0.2.7", "write an address and a strength"),
             ("192.0.2.7 12 dB", "write an address and a strength"),
@@ -122,18 +199,24 @@ mod tests {
             ("192.0.2.7 61", "out of range"),
             ("192.0.2.7 1.234", "more than two decimals"),
         ] {
-            let error = read(&format!("{good}{line}\n{good}")).unwrap_err();
+            let (samples, error) = read(&format!("{good}{line}\n192.0.2.8 3\n"));
+            let error = error.unwrap();
             assert!(error.starts_with("snr.txt, line 2: "), "{error}");
             assert!(error.contains(what), "{error}");
+            assert_eq!(samples, others, "{line}");
         }
         let many: String = (0..=STATIONS_MAX)
             .map(|i| format!("2001:db8::{i:x} 1\n"))
             .collect();
+        let (samples, error) = read(&many);
+        assert_eq!(samples.len(), STATIONS_MAX);
         assert!(
-            read(&many)
-                .unwrap_err()
+            error
+                .unwrap()
                 .starts_with("snr.txt, line 257: there are more")
         );
+        let (_, error) = read("a\nb\nc\n");
+        assert!(error.unwrap().ends_with("(and 2 other lines)"));
     }
 
     #[test]
@@ -148,20 +231,60 @@ mod tests {
         ));
         fs::write(&path, "192.0.2.7 12\n").unwrap();
         file.poll(0, &mut samples).unwrap();
+        samples.clear();
         fs::write(&path, "192.0.2.7 6\n192.0.2.8\n").unwrap();
-        assert!(file.poll(0, &mut samples).is_err());
-        assert_eq!(samples.len(), 1);
-        fs::write(&path, vec![b' '; FILE_MAX_BYTES as usize + 1]).unwrap();
         assert!(matches!(
             file.poll(0, &mut samples),
-            Err(SourceError::TooLarge { .. })
+            Err(SourceError::Line { line: 2, .. })
         ));
+        assert_eq!(samples.len(), 1);
+        samples.clear();
+        for unusable in [
+            vec![b' '; FILE_MAX_BYTES as usize + 1],
+            b"# none\n".to_vec(),
+        ] {
+            fs::write(&path, unusable).unwrap();
+            assert!(matches!(
+                file.poll(0, &mut samples),
+                Err(SourceError::Unusable { .. })
+            ));
+        }
+        assert!(samples.is_empty());
+    }
+
+    #[test]
+    fn a_pipe_in_its_place_is_not_waited_for() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("snr.txt");
+        let mode = nix::sys::stat::Mode::S_IRUSR;
+        nix::unistd::mkfifo(&path, mode).unwrap();
+        let error = SnrFile::new(&path).poll(0, &mut Vec::new()).unwrap_err();
+        assert!(error.to_string().ends_with("it is not a regular file"));
+    }
+
+    #[test]
+    fn a_file_that_is_not_written_any_more_says_nothing() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("snr.txt");
+        fs::write(&path, "192.0.2.7 12\n").unwrap();
+        let mut file = SnrFile::new(&path);
+        let mut poll = |now_ns| {
+            let mut samples = Vec::new();
+            (file.poll(now_ns, &mut samples).is_ok(), samples.len())
+        };
+        assert_eq!(poll(7), (true, 1));
+        assert_eq!(poll(STALE_NS), (true, 1));
+        assert_eq!(poll(STALE_NS + 7), (false, 0));
+        // The same text, written anew.
+        fs::remove_file(&path).unwrap();
+        fs::write(&path, "192.0.2.7 12\n").unwrap();
+        assert_eq!(poll(STALE_NS + 8), (true, 1));
     }
 
     proptest! {
         #[test]
         fn any_bytes_are_read_or_refused(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
-            let _ = parse(Path::new("snr.txt"), &bytes);
+            let _ = parse(Path::new("snr.txt"), &bytes, &mut Vec::new());
         }
     }
 }

@@ -27,7 +27,7 @@ pub enum SourceError {
         /// The kernel's error.
         source: io::Error,
     },
-    /// A line of the file is invalid; the whole file is ignored.
+    /// A line of the file is invalid; the others are read.
     #[error("{path}, line {line}: {problem}")]
     Line {
         /// The file's path.
@@ -37,12 +37,12 @@ pub enum SourceError {
         /// What is wrong with it, or what to write instead.
         problem: String,
     },
-    /// The file is too long and is ignored.
+    /// The file says nothing: it is too long, no file, empty, or not written any more.
     #[error("{path}: {problem}")]
-    TooLarge {
+    Unusable {
         /// The file's path.
         path: PathBuf,
-        /// The limit that it exceeds.
+        /// What is wrong with it.
         problem: String,
     },
     /// The port for reports cannot be opened.
@@ -65,7 +65,13 @@ pub trait Source {
         interval_ns
     }
 
-    /// The samples since the last call. An error adds none.
+    /// Whether it works if a call returns neither samples nor an error: it knows that there are
+    /// no stations. Silence of other sources says nothing.
+    fn knows_of_none(&self) -> bool {
+        false
+    }
+
+    /// The samples since the last call. An error may come beside samples.
     fn poll(&mut self, now_ns: u64, samples: &mut Vec<Sample>) -> Result<(), SourceError>;
 
     /// The datagrams that it received, and their outcome.

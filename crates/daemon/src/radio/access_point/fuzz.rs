@@ -133,7 +133,9 @@ impl Air {
         // The kernel delivers over the loopback at once; this is for slow hosts.
         sleep(Duration::from_millis(1));
         self.now_ns += INTERVAL_NS;
-        self.cell.step(self.now_ns).1.unwrap();
+        if let Err(problem) = self.cell.step(self.now_ns).1 {
+            assert!(problem.contains("so all weigh 1"), "{problem}");
+        }
         let kernel = self.kernel.lock().unwrap();
         kernel.weights.clone().into_iter().collect()
     }

@@ -1,8 +1,11 @@
 use std::{
     collections::BTreeMap,
+    fs,
+    path::Path,
     sync::{Arc, Mutex},
 };
 
+use nix::{sys::stat::Mode, unistd::mkfifo};
 use takt_policy::parse;
 use takt_wlan::source::SourceError;
 
@@ -16,6 +19,8 @@ pub(super) struct Kernel {
     is_there: bool,
     pub(super) weights: BTreeMap<String, u32>,
     beats: u32,
+    /// By the last of them.
+    worked_ago_ns: u64,
     openings: u32,
 }
 
@@ -54,8 +59,10 @@ impl Table for FakeTable {
         self.0.lock().unwrap().weights.remove(&address.to_string());
     }
 
-    fn refresh(&mut self) {
-        self.0.lock().unwrap().beats += 1;
+    fn refresh(&mut self, ago_ns: u64) {
+        let mut kernel = self.0.lock().unwrap();
+        kernel.beats += 1;
+        kernel.worked_ago_ns = ago_ns;
     }
 }
 
@@ -202,17 +209,132 @@ fn a_link_that_comes_back_is_told_everything() {
 }
 
 #[test]
-fn a_source_that_fails_lets_stations_decay() {
+fn a_source_that_fails_says_nothing_about_any_station() {
     let mut bench = Bench::new(there());
-    bench.hear(&[("192.0.2.1", 1000)]);
-    bench.step().unwrap();
-    *bench.heard.lock().unwrap() = None;
+    bench.hear(&[("192.0.2.1", 1000), ("192.0.2.2", 300)]);
     for _ in 0..10 {
-        assert_eq!(bench.step(), Err("reports on UDP port 1: gone".to_owned()));
+        bench.step().unwrap();
     }
-    let weight_ppm = bench.weights()[0].1;
-    // 0.7 to the power of 8 or 9.
-    assert!((40_000..60_000).contains(&weight_ppm), "{weight_ppm}");
+    let before = bench.weights();
+    *bench.heard.lock().unwrap() = None;
+    let gone = "reports on UDP port 1: gone";
+    for _ in 0..20 {
+        assert_eq!(bench.step(), Err(gone.to_owned()));
+        assert_eq!(bench.weights(), before);
+    }
+    for _ in 0..20 {
+        let _ = bench.step();
+    }
+    // The link does not count the weights any more, and the log says so.
+    assert!(bench.kernel.lock().unwrap().worked_ago_ns > STALE_NS);
+    let said = bench.step().unwrap_err();
+    assert!(
+        said.starts_with(gone) && said.contains("so all weigh 1"),
+        "{said}"
+    );
+    // It counts them at once when the source is back, and one that is missing then decays.
+    bench.hear(&[("192.0.2.1", 1000)]);
+    for _ in 0..6 {
+        bench.step().unwrap();
+    }
+    assert_eq!(bench.kernel.lock().unwrap().worked_ago_ns, 0);
+    let after = bench.weights();
+    assert_eq!(after[0], before[0]);
+    assert!(after[1].1 < before[1].1, "{after:?}");
+}
+
+#[test]
+fn a_source_that_never_worked_is_named() {
+    let mut bench = Bench::new(there());
+    for _ in 0..40 {
+        let _ = bench.step();
+    }
+    let kernel = bench.kernel.lock().unwrap();
+    assert!(kernel.beats > 0 && kernel.worked_ago_ns > STALE_NS);
+}
+
+/// What can become of a file, and whether it still says something about the first station.
+const DEATHS: &[(&str, fn(&Path), bool)] = &[
+    ("removed", |file| fs::remove_file(file).unwrap(), false),
+    ("emptied", |file| fs::write(file, "").unwrap(), false),
+    (
+        "only comments",
+        |file| fs::write(file, "# none\n").unwrap(),
+        false,
+    ),
+    (
+        "half a file",
+        |file| fs::write(file, "192.0.2.1 10\n192.0.2.2 1").unwrap(),
+        true,
+    ),
+    (
+        "a malformed line",
+        |file| fs::write(file, "192.0.2.1 10\n192.0.2.2 ten\n").unwrap(),
+        true,
+    ),
+    (
+        "only malformed lines",
+        |file| fs::write(file, "{}\n[]\n").unwrap(),
+        false,
+    ),
+    ("bytes", |file| fs::write(file, [0xff; 300]).unwrap(), false),
+    (
+        "too long",
+        |file| fs::write(file, vec![b' '; 1 << 20]).unwrap(),
+        false,
+    ),
+    (
+        "a directory",
+        |file| {
+            fs::remove_file(file).unwrap();
+            fs::create_dir(file).unwrap();
+        },
+        false,
+    ),
+    (
+        "a pipe",
+        |file| {
+            fs::remove_file(file).unwrap();
+            mkfifo(file, Mode::S_IRUSR).unwrap();
+        },
+        false,
+    ),
+    (
+        "a link to nowhere",
+        |file| {
+            fs::remove_file(file).unwrap();
+            std::os::unix::fs::symlink("nowhere", file).unwrap();
+        },
+        false,
+    ),
+    ("not written any more", |_| (), true),
+];
+
+/// However a file dies, its best station gets no less than it had.
+#[test]
+fn a_dead_file_throttles_no_station() {
+    for (death, happen, speaks) in DEATHS {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("snr.txt");
+        fs::write(&path, "192.0.2.1 10\n192.0.2.2 10\n").unwrap();
+        let mut bench = Bench::new(there());
+        let file = path.clone();
+        bench.cell.open_source = Box::new(move || Ok(Box::new(SnrFile::new(&file)) as Box<_>));
+        for _ in 0..10 {
+            bench.step().unwrap();
+        }
+        assert_eq!(bench.weights().len(), 2, "{death}");
+        happen(&path);
+        for _ in 0..100 {
+            let _ = bench.step();
+            let kernel = bench.kernel.lock().unwrap();
+            let counts = kernel.worked_ago_ns <= STALE_NS;
+            let weight_ppm = kernel.weights.get("192.0.2.1");
+            assert!(!counts || weight_ppm == Some(&1_000_000), "{death}");
+        }
+        let is_silent = bench.kernel.lock().unwrap().worked_ago_ns > STALE_NS;
+        assert_eq!(is_silent, !speaks, "{death}");
+    }
 }
 
 #[test]

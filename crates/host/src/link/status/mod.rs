@@ -336,7 +336,8 @@ fn link_status(managed: &Managed, view: &View, with_flows: bool) -> LinkStatus {
         problem: problem(managed, port, conflict.as_ref())
             .or_else(|| gap::problem(gap.as_ref()))
             .or_else(|| background::problem(managed, view.helper_running))
-            .or_else(|| receive::problem(receive.as_ref())),
+            .or_else(|| receive::problem(receive.as_ref()))
+            .or_else(|| radio::problem(managed, counted)),
         conflict,
         generation: managed.plan.generation,
         policy: managed

@@ -43,7 +43,7 @@ fn hear(stations: &mut Stations, now_ns: u64, names: &[Address], snr_centidb: i3
 
 fn tick(stations: &mut Stations, now_ns: u64) -> Vec<Action> {
     let mut actions = Vec::new();
-    stations.tick(now_ns, &mut actions);
+    stations.tick(now_ns, false, &mut actions);
     actions
 }
 
@@ -67,6 +67,38 @@ fn a_station_is_heard_falls_silent_and_is_forgotten() {
         (stations.stats().reports, stations.stats().missed),
         (2, 298)
     );
+}
+
+/// Two that fall silent at once, or a source that fails, say nothing about either.
+#[test]
+fn strengths_stand_while_the_source_is_silent() {
+    let mut stations = stations();
+    for number in [1, 2] {
+        hear(&mut stations, 0, &[mac(number)], 800);
+    }
+    for interval in 1..250 {
+        assert_eq!(tick(&mut stations, INTERVAL_NS * interval), []);
+    }
+    // One is back. The other's silence counts from here on.
+    let back_ns = INTERVAL_NS * 250;
+    assert_eq!(hear(&mut stations, back_ns, &[mac(1)], 800), []);
+    assert_eq!(tick(&mut stations, back_ns + 1), []);
+    assert_eq!(
+        hear(&mut stations, back_ns + INTERVAL_NS, &[mac(1)], 800),
+        []
+    );
+    let decayed = tick(&mut stations, back_ns + INTERVAL_NS);
+    assert_eq!(decayed, [weigh(mac(2), 400_000)]);
+
+    let mut alone = self::stations();
+    hear(&mut alone, 0, &[mac(1)], 800);
+    let mut actions = Vec::new();
+    alone.tick(INTERVAL_NS, true, &mut actions);
+    alone.tick(INTERVAL_NS * 20, true, &mut actions);
+    assert_eq!(actions, []);
+    alone.none_is_there(INTERVAL_NS * 20);
+    let decayed = tick(&mut alone, INTERVAL_NS * 21);
+    assert_eq!(decayed, [weigh(mac(1), 400_000)]);
 }
 
 #[test]
@@ -109,7 +141,7 @@ fn there_are_never_too_many() {
         .hear(0, &Sample::of(number(7), 100), &mut actions)
         .unwrap();
     assert_eq!(actions.last(), Some(&weigh(number(7), 100_000)));
-    stations.tick(FORGOTTEN_NS, &mut actions);
+    stations.tick(FORGOTTEN_NS, false, &mut actions);
     stations
         .hear(FORGOTTEN_NS, &one_more, &mut actions)
         .unwrap();

@@ -186,7 +186,7 @@ proptest! {
                 _ => spoiled = first.clone(),
             }
             prop_assert_eq!(reports.clients.hear(now_ns, from, &spoiled), None);
-            stations.tick(now_ns, &mut actions);
+            stations.tick(now_ns, false, &mut actions);
         }
         // Nothing decays here, so there are no changes at all.
         prop_assert_eq!(&actions, &Vec::<Action>::new());
