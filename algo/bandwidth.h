@@ -8,7 +8,7 @@
  *
  * So over any time the group gets its part of it, whenever its threads are stopped: what they ran
  * beyond it they wait for. A group that ran less has credit: the clock is behind now by at most
- * one period, and what cpu.max.burst adds.
+ * one period, and what cpu.max.burst adds; or by a moment, if that is less than one run.
  *
  * Several CPUs may charge a group at the same time.
  */
@@ -25,6 +25,13 @@
 /* Threads are stopped and let go within some milliseconds: with less credit they would lose it. */
 #define TAKT_BANDWIDTH_CREDIT_MIN_NS 20000000ULL
 
+/*
+ * What a thread runs at once, from tick to tick. A group with a smaller quota takes several periods
+ * at once, and more credit is of no use to it. It would only keep many such groups in step: that
+ * waited for each other once, and would all be due at the same moment ever after.
+ */
+#define TAKT_BANDWIDTH_RUN_US 4000ULL
+
 struct takt_bandwidth {
 	u64 period_ns;		/* at most a second */
 	u64 quota_ns;
@@ -39,8 +46,11 @@ TAKT_FN void takt_bandwidth_set(struct takt_bandwidth *bandwidth, u64 period_us,
 
 	bandwidth->period_ns = period_us * 1000;
 	bandwidth->quota_ns = takt_max(quota_us * 1000, 1);
-	bandwidth->credit_ns = takt_max(bandwidth->period_ns * whole_us / takt_max(quota_us, 1),
-					TAKT_BANDWIDTH_CREDIT_MIN_NS);
+	bandwidth->credit_ns = TAKT_BANDWIDTH_CREDIT_MIN_NS;
+	if (whole_us >= TAKT_BANDWIDTH_RUN_US)
+		bandwidth->credit_ns =
+			takt_max(bandwidth->period_ns * whole_us / takt_max(quota_us, 1),
+				 TAKT_BANDWIDTH_CREDIT_MIN_NS);
 }
 
 /* A thread of the group ran until now. */

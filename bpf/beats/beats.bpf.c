@@ -8,7 +8,8 @@
  *             budget is not used up (algo/slots.h, algo/turns.h); any other thread whose
  *             control group's limit allows it (throttle.h)
  *   rank      beats, kernel threads of one CPU, protocol processing, ordinary
- *             threads by virtual time (fair.h, caches.h)
+ *             threads by virtual time (fair.h, caches.h), but first of them one
+ *             that has waited for seconds (overdue.h)
  *   next wake the table's next edge, or the end of the budget (edge.h)
  *
  * Not here: the layout of slots (crates/planner). Realtime classes and interrupts are always
@@ -17,6 +18,7 @@
 #include "caches.h"
 #include "calibrate.h"
 #include "interrupts.h"
+#include "overdue.h"
 #include "watch.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
@@ -196,6 +198,8 @@ int BPF_PROG(takt_beats_dispatch, int cpu, struct task_struct *prev)
 	if (c->open && member_dispatch(c, cpu, prev, takt_max(now_ns, c->looked_ns)))
 		return 0;
 	if (c->kernel_waits && kernel_dispatch(c, cpu))
+		return 0;
+	if (c->ticked && takt_beats_overdue(cpu))
 		return 0;
 	set_aside(c->llc);
 	if (!free_dispatch(host, c, cpu, prev))
@@ -388,7 +392,6 @@ int BPF_PROG(takt_beats_init)
 			break;
 		error = scx_bpf_create_dsq(QUEUE_MEMBER + member, -1);
 	}
-	error = error ?: start_limits();
 	return error ?: start_watch();
 }
 

@@ -12,7 +12,7 @@
 #include "turns.h"
 
 /* Raised whenever a struct that user space shares changes; pinned beside the maps. */
-#define TAKT_BEATS_ABI 6
+#define TAKT_BEATS_ABI 7
 
 #define TAKT_TASKS 256U
 #define TAKT_MEMBERS 256U	/* threads of all tasks */
@@ -139,6 +139,8 @@ struct takt_cpu {
 	u32 interrupts;		/* kinds of interrupts in progress while a beat runs */
 	u32 returning;		/* an eligible member waits in the CPU's own queue */
 	u64 interrupted_ns;	/* ... since then */
+	u64 ordinary_ns;	/* time of ordinary threads so far */
+	u64 overdue_ns;		/* when one last came because it had waited for long */
 	u64 vtime;		/* of the running ordinary thread, when it came */
 	u64 vtime_ns;		/* ... and when that was, by scheduler_clock_ns() */
 	u32 weight;		/* ... and its weight */

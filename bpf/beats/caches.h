@@ -59,8 +59,10 @@ static __always_inline void charge(struct task_struct *p, struct takt_cpu *c)
 
 	if (c->tier == TIER_NETWORK)
 		network_charge(c, ran_ns);
-	else if (c->tier == TIER_ORDINARY)
+	else if (c->tier == TIER_ORDINARY) {
 		ordinary_charge(p, ran_ns);
+		c->ordinary_ns += ran_ns;
+	}
 	c->since_clock_ns = now_ns;
 }
 

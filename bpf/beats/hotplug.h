@@ -60,6 +60,9 @@ static __always_inline void cpu_comes(u32 cpu)
 	}
 }
 
+/* Of all control groups: throttle.h. */
+static void bring_throttled_home(void);
+
 static __noinline int takt_beats_bring_home(u64 queue)
 {
 	struct task_struct *p;
@@ -92,8 +95,7 @@ static __always_inline void bring_all_home(const struct takt_beats *host)
 		takt_beats_bring_home(QUEUE_STRAY + at);
 	bpf_for(at, 0, host->cpu_count)
 		takt_beats_bring_home(QUEUE_KERNEL + at);
-	bpf_for(at, 0, THROTTLED_QUEUES)
-		takt_beats_bring_home(QUEUE_THROTTLED + at);
+	bring_throttled_home();
 	bpf_for(at, 0, host->cpu_count) {
 		if (is_leaving(at))
 			scx_bpf_kick_cpu(at, SCX_KICK_IDLE);

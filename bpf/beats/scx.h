@@ -109,6 +109,7 @@ struct task_struct *bpf_iter_scx_dsq_next(struct bpf_iter_scx_dsq *it) __ksym;
 void bpf_iter_scx_dsq_destroy(struct bpf_iter_scx_dsq *it) __ksym;
 
 int scx_bpf_create_dsq(u64 dsq_id, int node) __ksym;
+void scx_bpf_destroy_dsq(u64 dsq_id) __ksym;
 int scx_bpf_select_cpu_dfl(struct task_struct *p, int prev_cpu, u64 wake_flags,
 			   _Bool *is_idle) __ksym;
 void scx_bpf_dsq_insert(struct task_struct *p, u64 dsq_id, u64 slice, u64 enq_flags) __ksym;

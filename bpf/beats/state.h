@@ -20,8 +20,7 @@
 #define QUEUE_MEMBER 0x20000ULL	/* + member: it waits there for its slot and its turn */
 #define QUEUE_CALIBRATE 0x28000ULL	/* + CPU: calibrate.h */
 #define QUEUE_KERNEL 0x2C000ULL	/* + CPU: its kernel threads, while a beat runs */
-#define QUEUE_THROTTLED 0x30000ULL	/* + a number: threads of limited control groups */
-#define THROTTLED_QUEUES 64U	/* limited groups beyond these share them */
+#define QUEUE_THROTTLED (1ULL << 62)	/* + a control group's id: throttle.h */
 
 /*
  * How long a thread runs before others get their turn, as in the kernel's own class: longer on

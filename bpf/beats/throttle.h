@@ -2,8 +2,12 @@
 /*
  * Limits of control groups (cpu.max), which the kernel's own scheduler would keep. Every limited
  * group has a clock (algo/bandwidth.h), which all threads below it move on as they run. A thread
- * of a group whose clock is ahead is throttled: it waits in a queue of its group until a timer
- * finds the clock due. The first in these queues is the first to go on.
+ * of a group whose clock is ahead is throttled: it waits in a queue of that group, of those above
+ * it the one that it waits longest for, until the group's timer finds the clock due. The first in
+ * the queue is the first to go on. So no group waits for another one's clock.
+ *
+ * Every group has a queue from its begin to its end, limited or not: where a limit is set, none can
+ * be made.
  *
  * Members in their slots are charged and never throttled. Kernel threads, dying threads and
  * threads in an RCU read-side section are not throttled either: others wait for them.
@@ -16,17 +20,23 @@
 #include "bandwidth.h"
 #include "cgroup_names.h"
 #include "fair.h"
+#include "hotplug.h"
 
-#define LIMITS_MAX 16384U
+/* The kernel has no bound. Memory control, where it is in use, has one of 65,535 groups. */
+#define LIMITS_MAX 131072U
 #define SET_ASIDE_MAX 32U	/* threads in one dispatch */
 /* No thread is throttled for longer, and the timer looks at least so often. */
 #define THROTTLED_MAX_NS TAKT_BANDWIDTH_WAIT_MAX_NS
 #define LOOK_MAX_NS 100000000ULL
 #define LOOK_MIN_NS 1000000ULL
 
+/* A group that is limited, or was. */
 struct takt_limit {
 	struct takt_bandwidth bandwidth;
-	u32 queue;
+	struct bpf_timer timer;
+	u64 look_ns;		/* when the timer looks next */
+	u64 throttled_last_ns;	/* when a thread was last put into the queue */
+	u32 limits;		/* 0: the limit was taken back */
 	u32 pad;
 };
 
@@ -39,38 +49,67 @@ struct {
 	__type(value, struct takt_limit);
 } takt_beats_limits SEC(".maps");
 
-/* One timer for all queues. */
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, u32);
-	__type(value, struct takt_alarm);
-} takt_beats_release SEC(".maps");
-
 static volatile u32 limited_groups;
-static u32 limits_made;
-/* When the timer looks next, and when a thread was last throttled. */
-static volatile u64 look_ns = TAKT_TIME_NEVER;
-static volatile u64 throttled_last_ns;
+/*
+ * Threads that one timer looks at. A variable, so that the verifier follows one pass of the loop
+ * and not each.
+ */
+static volatile u32 let_go_most = 256;
+
+static int takt_beats_on_release(void *map, u64 *id, struct takt_limit *limit);
+
+static __always_inline u64 id_of(const struct cgroup *group)
+{
+	return BPF_CORE_READ(group, kn, id);
+}
+
+/* Have the timer of a group's queue look then, if not before. */
+static __always_inline void look_at(struct takt_limit *limit, u64 now_ns, u64 in_ns)
+{
+	u64 when_ns = now_ns + takt_clamp(in_ns, LOOK_MIN_NS, LOOK_MAX_NS);
+
+	if (when_ns >= limit->look_ns)
+		return;
+	limit->look_ns = when_ns;
+	bpf_timer_start(&limit->timer, when_ns, BPF_F_TIMER_ABS | BPF_F_TIMER_CPU_PIN);
+}
+
+/* The group's entry, which is made for its first limit. */
+static __always_inline struct takt_limit *make_limit(u64 id)
+{
+	struct takt_limit *limit = bpf_map_lookup_elem(&takt_beats_limits, &id);
+	struct takt_limit none = { .look_ns = TAKT_TIME_NEVER };
+
+	if (limit)
+		return limit;
+	if (bpf_map_update_elem(&takt_beats_limits, &id, &none, BPF_NOEXIST))
+		return 0;
+	limit = bpf_map_lookup_elem(&takt_beats_limits, &id);
+	if (limit && (bpf_timer_init(&limit->timer, &takt_beats_limits, CLOCK_MONOTONIC) ||
+		      bpf_timer_set_callback(&limit->timer, takt_beats_on_release))) {
+		bpf_map_delete_elem(&takt_beats_limits, &id);
+		return 0;
+	}
+	return limit;
+}
 
 /* The group's id, and its new limit. */
-static __always_inline void set_limit(const struct cgroup *group, u64 period_us, u64 quota_us,
-				      u64 burst_us)
+static __always_inline void set_limit(u64 id, u64 period_us, u64 quota_us, u64 burst_us)
 {
-	struct takt_limit limit = {};
-	u64 id = BPF_CORE_READ(group, kn, id);
+	u32 limits = quota_us != TAKT_BANDWIDTH_OFF;
+	struct takt_limit *limit = limits ? make_limit(id) :
+					    bpf_map_lookup_elem(&takt_beats_limits, &id);
 
-	if (quota_us == TAKT_BANDWIDTH_OFF) {
-		if (!bpf_map_delete_elem(&takt_beats_limits, &id))
-			__sync_fetch_and_sub(&limited_groups, 1);
+	if (!limit)
 		return;
-	}
-	takt_bandwidth_set(&limit.bandwidth, period_us, quota_us, burst_us);
-	limit.queue = __sync_fetch_and_add(&limits_made, 1) % THROTTLED_QUEUES;
-	if (!bpf_map_update_elem(&takt_beats_limits, &id, &limit, BPF_NOEXIST))
-		__sync_fetch_and_add(&limited_groups, 1);
-	else
-		bpf_map_update_elem(&takt_beats_limits, &id, &limit, BPF_EXIST);
+	if (limits)
+		takt_bandwidth_set(&limit->bandwidth, period_us, quota_us, burst_us);
+	if (limits != limit->limits)
+		__sync_fetch_and_add(&limited_groups, limits ? 1 : -1);
+	limit->limits = limits;
+	/* Who waits for the former limit may go. */
+	if (limit->throttled_last_ns)
+		look_at(limit, bpf_ktime_get_ns(), 0);
 }
 
 /* What the limits above a thread say. */
@@ -78,8 +117,9 @@ struct limits_say {
 	u64 now_ns;
 	u64 ran_ns;		/* charge this first */
 	u64 wait_ns;		/* 0: it may run */
-	u32 queue;		/* where it waits */
+	u64 group;		/* whose clock it waits for */
 	u32 limited;		/* there is one */
+	u32 pad;
 };
 
 /* The address of the thread's group: a global function takes no pointer of the kernel's. */
@@ -108,7 +148,7 @@ __noinline int takt_beats_ask_limits(u64 address, struct limits_say *say TAKT_AR
 			break;
 		id = BPF_CORE_READ(ancestor, kn, id);
 		limit = bpf_map_lookup_elem(&takt_beats_limits, &id);
-		if (!limit)
+		if (!limit || !limit->limits)
 			continue;
 		say->limited = 1;
 		if (say->ran_ns)
@@ -116,7 +156,7 @@ __noinline int takt_beats_ask_limits(u64 address, struct limits_say *say TAKT_AR
 		wait_ns = takt_bandwidth_wait(&limit->bandwidth, say->now_ns);
 		if (wait_ns > say->wait_ns) {
 			say->wait_ns = wait_ns;
-			say->queue = limit->queue;
+			say->group = id;
 		}
 	}
 	return 0;
@@ -171,29 +211,18 @@ static __always_inline int must_wait(struct task_struct *p)
 	return limited_groups && takt_beats_must_wait(p);
 }
 
-/* Have the timer look then, if not before. */
-static __always_inline void look_at(u64 now_ns, u64 in_ns)
-{
-	u32 zero = 0;
-	struct takt_alarm *alarm = bpf_map_lookup_elem(&takt_beats_release, &zero);
-	u64 when_ns = now_ns + takt_clamp(in_ns, LOOK_MIN_NS, LOOK_MAX_NS);
-
-	if (!alarm || when_ns >= look_ns)
-		return;
-	look_ns = when_ns;
-	bpf_timer_start(&alarm->timer, when_ns, BPF_F_TIMER_ABS | BPF_F_TIMER_CPU_PIN);
-}
-
 /* A thread is about to wait. One that was let go in vain comes first. Returns the flags for it. */
-static __always_inline u64 note_throttled(struct takt_thread *thread,
-					  const struct limits_say *say)
+static __always_inline u64 note_throttled(struct takt_thread *thread, const struct limits_say *say)
 {
+	struct takt_limit *limit = bpf_map_lookup_elem(&takt_beats_limits, &say->group);
 	u64 flags = thread->throttled_ns ? SCX_ENQ_HEAD : 0;
 
 	if (!flags)
 		thread->throttled_ns = say->now_ns;
-	throttled_last_ns = say->now_ns;
-	look_at(say->now_ns, say->wait_ns);
+	if (limit) {
+		limit->throttled_last_ns = say->now_ns;
+		look_at(limit, say->now_ns, say->wait_ns);
+	}
 	return flags;
 }
 
@@ -209,7 +238,7 @@ static __always_inline int throttle(struct task_struct *p, u64 enq_flags)
 	if (!thread)
 		return 0;
 	enq_flags |= note_throttled(thread, &say);
-	scx_bpf_dsq_insert(p, QUEUE_THROTTLED + say.queue, slice_ns, enq_flags);
+	scx_bpf_dsq_insert(p, QUEUE_THROTTLED + say.group, slice_ns, enq_flags);
 	return 1;
 }
 
@@ -230,7 +259,7 @@ __noinline int takt_beats_set_aside(u32 llc)
 		if (!thread || count++ >= SET_ASIDE_MAX)
 			break;
 		flags = note_throttled(thread, &say);
-		scx_bpf_dsq_move(THIS_WALK, p, QUEUE_THROTTLED + say.queue, flags);
+		scx_bpf_dsq_move(THIS_WALK, p, QUEUE_THROTTLED + say.group, flags);
 	}
 	return 0;
 }
@@ -242,29 +271,37 @@ static __always_inline void set_aside(u32 llc)
 }
 
 /*
- * Let threads of a queue go on, one for each CPU: when they have run, their group may have to
- * wait again. Returns when to look at the queue again.
+ * Let threads of a group's queue go on, one for each CPU: when they have run, the group may have to
+ * wait again. One that has to wait for another group now goes to that one's queue. Returns when to
+ * look again.
  */
-static __noinline u64 takt_beats_let_go(u64 queue, u64 now_ns, u32 cpus)
+static __noinline u64 takt_beats_let_go(u64 group, u64 now_ns, u32 cpus)
 {
 	u64 again_ns = TAKT_TIME_NEVER;
 	struct task_struct *p;
+	u32 moved = 0;
 
-	if (scx_bpf_dsq_nr_queued(queue) <= 0)
-		return again_ns;
 	bpf_rcu_read_lock();
-	bpf_for_each(scx_dsq, p, queue, 0) {
+	bpf_for_each(scx_dsq, p, QUEUE_THROTTLED + group, 0) {
 		struct limits_say say = {};
+		struct takt_thread *thread = throttled(p, &say);
 		int idle;
 
-		if (throttled(p, &say)) {
-			again_ns = say.wait_ns;
-			break;
-		}
-		if (!cpus--) {
+		if (moved++ >= let_go_most || (!thread && !cpus)) {
 			again_ns = LOOK_MIN_NS;
 			break;
 		}
+		if (thread && say.group == group) {
+			again_ns = say.wait_ns;
+			break;
+		}
+		if (thread) {
+			u64 flags = note_throttled(thread, &say);
+
+			scx_bpf_dsq_move(THIS_WALK, p, QUEUE_THROTTLED + say.group, flags);
+			continue;
+		}
+		cpus--;
 		scx_bpf_dsq_move_set_slice(THIS_WALK, slice_ns);
 		if (is_before(p->scx.dsq_vtime, virtual_now))
 			scx_bpf_dsq_move_set_vtime(THIS_WALK, virtual_now);
@@ -278,59 +315,57 @@ static __noinline u64 takt_beats_let_go(u64 queue, u64 now_ns, u32 cpus)
 	return again_ns;
 }
 
-static int takt_beats_on_release(void *map, u32 *key, struct takt_alarm *alarm)
+static int takt_beats_on_release(void *map, u64 *id, struct takt_limit *limit)
 {
 	const struct takt_beats *host = beats();
-	u64 now_ns = bpf_ktime_get_ns(), again_ns = TAKT_TIME_NEVER;
-	u32 queue;
+	u64 now_ns = bpf_ktime_get_ns(), again_ns;
 
-	look_ns = TAKT_TIME_NEVER;
-	bpf_for(queue, 0, THROTTLED_QUEUES) {
-		u64 in_ns = takt_beats_let_go(QUEUE_THROTTLED + queue, now_ns,
-					      host ? host->cpu_count : 1);
-
-		again_ns = takt_min(again_ns, in_ns);
-	}
-	/* A thread is in its queue a moment after it was noted. */
-	if (now_ns - throttled_last_ns < LOOK_MAX_NS)
+	limit->look_ns = TAKT_TIME_NEVER;
+	again_ns = takt_beats_let_go(*id, now_ns, host ? host->cpu_count : 1);
+	/* A thread is in the queue a moment after it was noted. */
+	if (now_ns - limit->throttled_last_ns < LOOK_MAX_NS)
 		again_ns = takt_min(again_ns, LOOK_MAX_NS);
 	if (again_ns != TAKT_TIME_NEVER)
-		look_at(now_ns, again_ns);
+		look_at(limit, now_ns, again_ns);
 	return 0;
 }
 
-static __always_inline int start_limits(void)
+static int takt_beats_bring_group_home(void *map, u64 *id, struct takt_limit *limit, void *context)
 {
-	u32 zero = 0, queue;
-	struct takt_alarm *alarm = bpf_map_lookup_elem(&takt_beats_release, &zero);
-	int error;
+	return takt_beats_bring_home(QUEUE_THROTTLED + *id);
+}
 
-	if (!alarm)
-		return -EINVAL;
-	error = bpf_timer_init(&alarm->timer, &takt_beats_release, CLOCK_MONOTONIC);
-	if (!error)
-		error = bpf_timer_set_callback(&alarm->timer, takt_beats_on_release);
-	bpf_for(queue, 0, THROTTLED_QUEUES) {
-		if (error)
-			break;
-		error = scx_bpf_create_dsq(QUEUE_THROTTLED + queue, -1);
-	}
-	return error;
+static void bring_throttled_home(void)
+{
+	bpf_for_each_map_elem(&takt_beats_limits, takt_beats_bring_group_home, 0, 0);
 }
 
 /* The kernel tells of every group there is when the scheduler is loaded, and later of new ones. */
-SEC("struct_ops/cgroup_init")
+SEC("struct_ops.s/cgroup_init")
 int BPF_PROG(takt_beats_newgroup, struct cgroup *group, struct scx_cgroup_init_args *args)
 {
-	if (bpf_core_field_exists(args->bw_quota_us))
-		set_limit(group, args->bw_period_us, args->bw_quota_us, args->bw_burst_us);
-	return 0;
+	u64 id = id_of(group);
+	int error;
+
+	if (!bpf_core_field_exists(args->bw_quota_us))
+		return 0;
+	error = scx_bpf_create_dsq(QUEUE_THROTTLED + id, -1);
+	if (!error)
+		set_limit(id, args->bw_period_us, args->bw_quota_us, args->bw_burst_us);
+	return error;
 }
 
+/* The group has no threads any more. */
 SEC("struct_ops/cgroup_exit")
 int BPF_PROG(takt_beats_oldgroup, struct cgroup *group)
 {
-	set_limit(group, 0, TAKT_BANDWIDTH_OFF, 0);
+	u64 id = id_of(group);
+
+	set_limit(id, 0, TAKT_BANDWIDTH_OFF, 0);
+	bpf_map_delete_elem(&takt_beats_limits, &id);
+	/* The kernel ends a scheduler that takes a queue away from its threads. */
+	if (!scx_bpf_dsq_nr_queued(QUEUE_THROTTLED + id))
+		scx_bpf_destroy_dsq(QUEUE_THROTTLED + id);
 	return 0;
 }
 
@@ -338,7 +373,7 @@ SEC("struct_ops/cgroup_set_bandwidth")
 int BPF_PROG(takt_beats_setlimit, struct cgroup *group, u64 period_us, u64 quota_us,
 	     u64 burst_us)
 {
-	set_limit(group, period_us, quota_us, burst_us);
+	set_limit(id_of(group), period_us, quota_us, burst_us);
 	return 0;
 }
 

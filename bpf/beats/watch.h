@@ -1,20 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * A realtime thread that never sleeps leaves threads of the kernel's own class one part in twenty
+ * A realtime thread that hardly sleeps leaves threads of the kernel's own class one part in twenty
  * of its CPU (the fair server), and threads of an extensible scheduler nothing before there is an
- * ext server. So a timer looks at every CPU, and ends this scheduler when a realtime thread lets
+ * ext server. So a timer looks at every CPU, and ends this scheduler when realtime threads let
  * ordinary ones starve: the kernel's own class takes them back.
  */
 #ifndef TAKT_WATCH_H
 #define TAKT_WATCH_H
 
 #include "starve.h"
-#include "throttle.h"
+#include "waiting.h"
 
 #define WATCH_PERIOD_NS 100000000ULL
 #define MAX_RT_PRIO 100		/* priorities below are of the classes above */
-#define LOOKED_AT_MAX 64U	/* threads of a CPU */
-#define TID_BITS 22
 #define NS_PER_MS 1000000ULL
 
 /* One timer for all CPUs. It wakes an idle host ten times a second. */
@@ -32,49 +30,12 @@ struct {
 	__type(value, struct takt_starve);
 } takt_beats_starve SEC(".maps");
 
-/* Members wait for their slots, throttled threads for their group's: none of them starves. */
-static __always_inline int is_ordinary(int tid)
-{
-	struct task_struct *p = bpf_task_from_pid(tid);
-	const struct takt_thread *thread;
-	int is = 0;
-
-	if (!p)
-		return 0;
-	thread = thread_of(p);
-	is = thread && !reservation_of(thread, p) && !must_wait(p);
-	bpf_task_release(p);
-	return is;
-}
-
-/* Which ordinary thread has waited longest for this CPU, and since when; 0: none waits. */
-static __always_inline u64 longest_waiting(const struct rq *rq)
-{
-	u64 node_at = __builtin_preserve_field_info(((struct task_struct *)0)->scx.runnable_node,
-						    BPF_FIELD_BYTE_OFFSET);
-	const struct list_head *head = &rq->scx.runnable_list, *node;
-	u32 i;
-
-	node = BPF_CORE_READ(head, next);
-	bpf_for(i, 0, LOOKED_AT_MAX) {
-		const struct task_struct *p = (void *)node - node_at;
-		int tid;
-
-		if (!node || node == head)
-			break;
-		tid = BPF_CORE_READ(p, pid);
-		if (is_ordinary(tid))
-			return BPF_CORE_READ(p, scx.runnable_at) << TID_BITS | tid;
-		node = BPF_CORE_READ(node, next);
-	}
-	return 0;
-}
-
 /* Look at a CPU. Has this ended the scheduler? */
 __noinline int takt_beats_look(u32 cpu)
 {
 	struct takt_starve *starve = bpf_map_lookup_elem(&takt_beats_starve, &cpu);
-	static char format[] = "%s, thread %d, left ordinary threads no time on CPU %d for %d ms";
+	static char format[] =
+		"%s, thread %d, left ordinary threads too little time on CPU %d for %d ms";
 	const struct takt_cpu *c = cpu_of(cpu);
 	const struct task_struct *running;
 	u64 waits = 0, waited_ns, said[4];
@@ -89,7 +50,7 @@ __noinline int takt_beats_look(u32 cpu)
 	running = BPF_CORE_READ(rq, curr);
 	if (c->tier == TIER_NONE && BPF_CORE_READ(running, prio) < MAX_RT_PRIO)
 		waits = longest_waiting(rq);
-	waited_ns = takt_starve_look(starve, bpf_ktime_get_ns(), waits, c->since_clock_ns);
+	waited_ns = takt_starve_look(starve, bpf_ktime_get_ns(), waits, c->ordinary_ns);
 	if (!waited_ns)
 		return 0;
 	BPF_CORE_READ_STR_INTO(&comm, running, comm);

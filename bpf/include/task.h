@@ -68,7 +68,12 @@ struct sched_entity {
 	u64 exec_start;		/* its time on the CPU was last counted then */
 };
 
+struct scx_dispatch_q {
+	u64 id;
+};
+
 struct sched_ext_entity {
+	struct scx_dispatch_q *dsq;
 	u32 flags, weight;
 	u64 slice, dsq_vtime;
 	struct list_head runnable_node;

@@ -166,6 +166,57 @@ fn the_tightest_limit_above_a_thread_holds() {
     });
 }
 
+/// However many groups of others have limits, and however tight they are.
+#[test]
+fn one_groups_limit_costs_no_other() {
+    DEFAULT.run(|| {
+        let others = Group::new("others");
+        let groups: Vec<_> = (0..130).map(|n| others.below(&format!("{n}"))).collect();
+        for group in &groups {
+            group.set("cpu.max", "1000 1000000");
+        }
+        let waiting: Vec<_> = groups.iter().flat_map(|group| busy(group, 1)).collect();
+        let half = Group::new("half");
+        half.set("cpu.max", "50000 100000");
+        let shells = busy(&half, 1);
+        apply(TASK).ok();
+        sleep_ms(2_000);
+        assert_share(&shells, 0.48..=0.52);
+        drop((shells, waiting));
+        end();
+    });
+}
+
+/// The limit of a group goes, or the group, while its thread waits for it.
+#[test]
+fn who_waits_for_a_limit_goes_on_without_it() {
+    DEFAULT.run(|| {
+        let group = Group::new("limited");
+        apply(TASK).ok();
+        for _ in 0..3 {
+            group.set("cpu.max", "1000 1000000");
+            let shells = busy(&group, 3);
+            sleep_ms(200);
+            let before: Vec<_> = shells.iter().map(Shell::ran_ns).collect();
+            group.set("cpu.max", "max");
+            sleep_ms(500);
+            for (shell, before) in shells.iter().zip(before) {
+                let ran_ns = shell.ran_ns() - before;
+                assert!(ran_ns > 100 * MS, "{ran_ns}");
+            }
+        }
+        for _ in 0..3 {
+            let below = group.below("below");
+            below.set("cpu.max", "1000 1000000");
+            let shells = busy(&below, 2);
+            sleep_ms(200);
+            // Killed while they wait, and the group removed.
+            drop(shells);
+        }
+        end();
+    });
+}
+
 #[test]
 fn no_thread_starves_under_a_limit() {
     DEFAULT.run(|| {

@@ -116,6 +116,7 @@ mod upgrade;
 mod vanished;
 mod vectors;
 mod verified;
+mod waits;
 mod watched;
 mod wireless;
 mod wlan;

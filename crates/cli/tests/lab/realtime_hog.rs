@@ -9,6 +9,7 @@ use std::{
         atomic::{AtomicBool, Ordering::SeqCst},
     },
     thread,
+    time::Duration,
 };
 
 use libc::clockid_t;
@@ -21,7 +22,7 @@ use serde_json::Value;
 
 use crate::{
     machine::{DEFAULT, NEWEST, TWO_PROCESSORS},
-    metronome::{MS, now_ns, sleep_ms, state, take_name},
+    metronome::{MS, now_ns, sleep_ms, spin, state, take_name},
     takt::{apply, assert_no_trace, takt},
 };
 
@@ -97,6 +98,61 @@ fn the_kernels_ext_server_serves_ordinary_threads() {
         takt("revert").ok();
         assert_no_trace();
     });
+}
+
+/// One that sleeps for a moment now and then is no better, and one that leaves others their part no
+/// worse than under the kernel's own scheduler.
+#[test]
+fn what_counts_is_how_long_others_wait_and_not_whether_it_sleeps() {
+    DEFAULT.run(|| {
+        apply(UNUSED).ok();
+        for (sleeps_ns, stands) in [
+            (400 * MS, true),
+            (40 * MS, true),
+            (4 * MS, true),
+            (20_000, false),
+        ] {
+            let longest_ns = beside_a_sleeper(400 * MS, sleeps_ns);
+            println!("sleeps {sleeps_ns} ns: {longest_ns} ns");
+            assert!(
+                longest_ns < 5 * S / 2,
+                "sleeps {sleeps_ns} ns: {longest_ns} ns"
+            );
+            assert_eq!(state() == "enabled", stands, "sleeps {sleeps_ns} ns");
+        }
+        takt("revert").ok();
+        assert_no_trace();
+    });
+}
+
+/// The longest wait of an ordinary thread beside a realtime one that works and sleeps by turns.
+fn beside_a_sleeper(works_ns: u64, sleeps_ns: u64) -> u64 {
+    let ends = Arc::new(AtomicBool::new(false));
+    let is_over = Arc::clone(&ends);
+    let ordinary = thread::spawn(move || {
+        on_the_first_processor();
+        let (mut last_ns, mut longest_ns) = (now_ns(), 0);
+        while !is_over.load(SeqCst) {
+            let now_ns = now_ns();
+            longest_ns = longest_ns.max(now_ns - last_ns);
+            last_ns = now_ns;
+        }
+        longest_ns
+    });
+    sleep_ms(50);
+    let hog = thread::spawn(move || {
+        take_name("hog");
+        on_the_first_processor();
+        set_realtime(10);
+        let end_ns = now_ns() + 4 * S;
+        while now_ns() < end_ns {
+            spin(works_ns);
+            thread::sleep(Duration::from_nanos(sleeps_ns));
+        }
+    });
+    hog.join().unwrap();
+    ends.store(true, SeqCst);
+    ordinary.join().unwrap()
 }
 
 /// Within a second; ordinary threads then have nearly the 5 % that the kernel leaves them.

@@ -392,7 +392,7 @@ fn register_and_pin(dir: &Path, image: &Image) -> Result<(), Error> {
         // Never opened again, but a map's timers end when user space closes its last reference.
         (&mut maps.takt_beats_alarms, "takt_alarms"),
         (&mut maps.takt_beats_watch, "takt_watch"),
-        (&mut maps.takt_beats_release, "takt_release"),
+        (&mut maps.takt_beats_limits, "takt_limits"),
         (&mut maps.takt_beats_tables, "takt_tables"),
         (&mut maps.takt_beats_tasks, "takt_tasks"),
         (&mut maps.takt_beats_params, "takt_params"),
