@@ -103,6 +103,8 @@ const TASKS: &[Definition<TaskStatus>] = definitions! { TaskStatus:
         |task| Some(seconds(task.budget_ns));
     "takt_task_stopped" "" Gauge "1 if its members are ordinary threads since an overrun"
         |task| Some(task.stopped.into());
+    "takt_task_barred" "members" Gauge "Those whose thread cannot run in its slots, as `takt status --tasks` says"
+        |task| Some(task.members.iter().filter(|member| member.barred.is_some()).count() as f64);
     "takt_task_released" "jobs" Counter "Jobs whose slot came while a thread had the reservation"
         |task| Some(task.counters.releases as f64);
     "takt_task_missed" "jobs" Counter "Those of them whose thread was not ready to run"

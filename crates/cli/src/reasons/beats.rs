@@ -38,6 +38,13 @@ STOPPED = "takt::beats::stopped" ["stopped"]: "
 The group overran and its task says overrun = \"stop-group\": its threads are ordinary ones until
 `takt apply` puts a policy in force.
 ";
+BARRED = "takt::beats::barred" ["barred"]: "
+A thread has a reservation, and the scheduler cannot run it in its slots: it has a policy of a higher
+class (SCHED_RR, as rtkit gives it, SCHED_FIFO or SCHED_DEADLINE), may not run on the CPU that its
+slots are on (its affinity or its cpuset), or is frozen or stopped. Its jobs count as missed. Give it
+SCHED_OTHER (`chrt --other --pid 0 TID`), or let it run there (`taskset`); or take the reservation
+from it.
+";
 STALLED = "takt::beats::stalled" ["stalled"]: "
 The member whose turn it is stays away for whole periods, so the others would wait for ever. They
 do not wait for it any more: a member that is ready has the slot, until it comes back.

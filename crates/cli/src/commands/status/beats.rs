@@ -181,6 +181,15 @@ fn write_more(text: &mut String, task: &TaskStatus) {
         })
         .collect();
     let _ = writeln!(text, "    threads: {}", threads.join(", "));
+    for member in &task.members {
+        if let (Some(tid), Some(barred)) = (member.tid, &member.barred) {
+            let name = &member.name;
+            let _ = writeln!(
+                text,
+                "    ! {name} {tid} cannot use its reservation: it {barred}"
+            );
+        }
+    }
     let _ = writeln!(
         text,
         "    stolen {:.1} us by interrupts, {:.1} us by higher classes; {}, cut at most {:.1} us \

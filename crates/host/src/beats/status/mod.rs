@@ -1,5 +1,6 @@
 //! The state of the scheduler of beats, and of its tasks.
 
+mod barred;
 mod lateness;
 mod task;
 

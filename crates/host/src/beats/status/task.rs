@@ -8,7 +8,7 @@ use takt_algo::{
 use takt_planner::beats::Piece;
 use takt_policy::{ExactTime, Handoff, Overrun, Task};
 
-use super::Lateness;
+use super::{Lateness, barred};
 use crate::{
     beats::{BeatsRecord, Found, Scheduler, shown_name},
     error::Error,
@@ -78,6 +78,8 @@ pub struct MemberStatus {
     pub name: String,
     /// The thread that has the reservation; `None`: it is free.
     pub tid: Option<u32>,
+    /// Why that thread cannot run in its slots; `None`: nothing keeps it from that.
+    pub barred: Option<String>,
 }
 
 /// What became of a task's jobs; a job is its turn in one period.
@@ -162,16 +164,27 @@ fn status(
     };
     let state: Box<takt_task> = scheduler.task(numbers.id)?;
     let pieces = record.placement(&task.name).map(|placed| &placed.pieces);
-    let pieces: Vec<_> = pieces.into_iter().flatten().map(Into::into).collect();
-    let members = (numbers.first_member..).zip(&numbers.members);
+    let pieces: Vec<PieceStatus> = pieces.into_iter().flatten().map(Into::into).collect();
+    let members = (numbers.first_member..)
+        .zip(&numbers.members)
+        .map(|(at, name)| {
+            let tid = scheduler.member(at)?.tid;
+            // Threads that end after the scheduler are not noticed.
+            let tid = (runs && tid != 0).then_some(tid);
+            let cpus = || pieces.iter().map(|piece| piece.cpu);
+            Ok(MemberStatus {
+                name: name.clone(),
+                tid,
+                barred: tid.and_then(|tid| barred::why(tid, cpus())),
+            })
+        })
+        .collect::<Result<_, Error>>()?;
     Ok(Some(TaskStatus {
         name: shown_name(&task.name).to_owned(),
         period_ns: task.period_ns.rounded_ns(),
         period: task.period_ns,
         budget_ns: task.budget_ns,
-        offset_ns: pieces
-            .first()
-            .map_or(0, |piece: &PieceStatus| piece.beat_ns),
+        offset_ns: pieces.first().map_or(0, |piece| piece.beat_ns),
         lead_ns: match task.lead_auto {
             true => Lead(state.lead).ns(task.lead_ns as u32).into(),
             false => task.lead_ns,
@@ -180,16 +193,7 @@ fn status(
         pieces,
         overrun: task.overrun,
         ad_hoc_uid: record.roster.ad_hoc.get(&task.name).copied(),
-        members: members
-            .map(|(at, name)| {
-                let tid = scheduler.member(at)?.tid;
-                Ok(MemberStatus {
-                    name: name.clone(),
-                    // Threads that end after the scheduler are not noticed.
-                    tid: (runs && tid != 0).then_some(tid),
-                })
-            })
-            .collect::<Result<_, Error>>()?,
+        members,
         handoff: task.handoff,
         stopped: state.stopped != 0,
         stalled: state.stalled != 0,

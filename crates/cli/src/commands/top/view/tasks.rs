@@ -70,8 +70,10 @@ fn counts(task: &TaskStatus) -> Counts {
 
 fn state(task: &TaskStatus) -> &'static str {
     let joined = task.members.iter().any(|member| member.tid.is_some());
+    let barred = task.members.iter().any(|member| member.barred.is_some());
     match (task.stopped, task.stalled, joined) {
         (true, ..) => "stopped",
+        _ if barred => "barred",
         (false, true, _) => "stalled",
         (false, false, true) => "runs",
         (false, false, false) => "free",
