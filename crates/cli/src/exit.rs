@@ -37,6 +37,7 @@ impl From<&Error> for Exit {
                 OsError::Capability { .. }
                 | OsError::Barred(_)
                 | OsError::TooManyFiles { .. }
+                | OsError::Lacking { .. }
                 | OsError::NoCgroup2,
             )
             | Cause::Bpf(

@@ -37,6 +37,12 @@ Maps and programs in the kernel, sockets and files are all open files, of which 
 many (`ulimit -n`, LimitNOFILE= of a unit), and a host (sysctl fs.file-max). Takt raises its own limit
 as far as it may, and begins nothing that it has no room to finish: nothing was changed.
 ";
+LACKING = "takt::host::lacking": "
+The kernel refused for a reason that lies in the host's settings or its state, not in the policy: its
+compiler of BPF programs is off (sysctl net.core.bpf_jit_enable), a control group has no memory left
+(memory.max), a file system is read-only or full, or a driver does not support a request. What the
+message names can be changed, and then the same command repeated: nothing was changed.
+";
 NO_BPFFS = "takt::host::no_bpffs": "
 Programs in the kernel stay after `takt apply` has ended because they are pinned in the BPF file
 system, usually at /sys/fs/bpf. systemd mounts it; elsewhere `mount -t bpf bpf /sys/fs/bpf` does.

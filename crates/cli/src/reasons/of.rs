@@ -37,6 +37,7 @@ impl From<&OsError> for &'static Reason {
             OsError::Barred(Barred::Lockdown) => &host::LOCKDOWN,
             OsError::Barred(Barred::SecurityModule { .. }) => &host::SECURITY_MODULE,
             OsError::TooManyFiles { .. } => &host::TOO_MANY_FILES,
+            OsError::Lacking { .. } => &host::LACKING,
             OsError::NoCgroup2 => &host::NO_CGROUP2,
             OsError::File { .. } => &host::FILE,
             OsError::Netlink { .. } => &host::NETLINK,

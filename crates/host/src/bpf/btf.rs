@@ -14,7 +14,7 @@ use libbpf_rs::{
 use crate::{
     bpf::{BpfError, load_log},
     error::Error,
-    os::{OsError, capability, files::Shortage, privilege::Barred},
+    os::{OsError, capability, files::Shortage, lacking::Lacking, privilege::Barred},
 };
 
 /// Kernels with BPF qdiscs have this type.
@@ -217,6 +217,10 @@ fn explain(
     }
     if !needs.iter().all(|name| has(name)) {
         return BpfError::KernelLacks { feature, since }.into();
+    }
+    if let Some(lacking) = Lacking::of_bpf(&source) {
+        let doing = "loading programs".to_owned();
+        return OsError::Lacking { doing, lacking }.into();
     }
     BpfError::Load {
         source,

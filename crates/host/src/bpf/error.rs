@@ -6,7 +6,7 @@ use thiserror::Error;
 
 use crate::{
     error::Error,
-    os::{OsError, capability, files::Shortage},
+    os::{OsError, capability, files::Shortage, lacking::Lacking},
 };
 
 /// BPF, or the kernel built without something.
@@ -107,6 +107,10 @@ impl BpfError {
         move |source| {
             if let Some(shortage) = Shortage::of_bpf(&source) {
                 return OsError::short_of_files(doing, shortage);
+            }
+            if let Some(lacking) = Lacking::of_bpf(&source) {
+                let doing = doing.to_owned();
+                return OsError::Lacking { doing, lacking }.into();
             }
             let is_refused = source.kind() == libbpf_rs::ErrorKind::PermissionDenied;
             let why = is_refused.then(capability::refusal).flatten();

@@ -25,6 +25,7 @@ use crate::{
     bpf::BpfError,
     error::Error,
     link::counted::{Counted, Departures},
+    os::{OsError, lacking::Lacking},
 };
 
 /// The device of a link's state; no other device can carry its qdisc.
@@ -88,6 +89,18 @@ pub(crate) struct PortMemory(NonNull<takt_port>);
 
 const SIZE: NonZeroUsize = NonZeroUsize::new(size_of::<takt_port>()).unwrap();
 
+fn no_room(error: libbpf_rs::Error, bytes: u64) -> Error {
+    let doing = "creating a link's map";
+    match Lacking::of_map(bytes, &error) {
+        Some(lacking) => OsError::Lacking {
+            doing: doing.to_owned(),
+            lacking,
+        }
+        .into(),
+        None => BpfError::of(doing)(error),
+    }
+}
+
 impl PortMemory {
     /// A new link's memory, and its map: an empty state and this plan in force.
     pub(crate) fn create(owner: Owner, plan: &takt_plan) -> Result<(MapHandle, Self), Error> {
@@ -98,7 +111,7 @@ impl PortMemory {
         };
         let size = size_of::<takt_port>() as u32;
         let map = MapHandle::create(MapType::Array, Some("takt_port"), 4, size, 1, &options)
-            .map_err(BpfError::of("creating a link's map"))?;
+            .map_err(|error| no_room(error, size.into()))?;
         let created = Self::open(&map)?;
         // SAFETY: the mapping is valid, all zero, and no other code uses it yet.
         unsafe {

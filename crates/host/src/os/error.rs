@@ -4,7 +4,12 @@ use std::{fmt::Display, io, path::PathBuf};
 
 use thiserror::Error;
 
-use super::{files::Shortage, netlink::NetlinkError, privilege::Barred};
+use super::{
+    files::Shortage,
+    lacking::{Lacking, Step},
+    netlink::NetlinkError,
+    privilege::Barred,
+};
 use crate::error::Error;
 
 /// The operating system refused, or lacks something.
@@ -26,6 +31,14 @@ pub enum OsError {
         doing: String,
         /// Whose limit it is.
         shortage: Shortage,
+    },
+    /// The host's state, its settings or its memory do not allow it.
+    #[error("{doing}: {lacking}")]
+    Lacking {
+        /// What was tried.
+        doing: String,
+        /// Why it failed, and what to do.
+        lacking: Lacking,
     },
     /// There is no cgroup2 file system, which background groups and the recognition of sockets'
     /// owners need.
@@ -53,8 +66,11 @@ impl OsError {
     pub(crate) fn netlink(doing: impl Into<String>) -> impl FnOnce(NetlinkError) -> Error {
         let doing = doing.into();
         |source| {
-            let error = match Shortage::of(source.errno()) {
-                Some(shortage) => Self::TooManyFiles { doing, shortage },
+            if let Some(shortage) = Shortage::of(source.errno()) {
+                return Self::short_of_files(doing, shortage);
+            }
+            let error = match Lacking::of(Step::Netlink, source.errno()) {
+                Some(lacking) => Self::Lacking { doing, lacking },
                 None => Self::Netlink { doing, source },
             };
             error.into()
@@ -65,7 +81,15 @@ impl OsError {
         let path = path.into();
         |source| {
             let short = Self::too_many_files(path.display(), &source);
-            short.unwrap_or_else(|| Self::File { path, source }.into())
+            let lacking = || {
+                let lacking = Lacking::of(Step::File(&path), source.raw_os_error())?;
+                let doing = path.display().to_string();
+                Some(Self::Lacking { doing, lacking }.into())
+            };
+            if let Some(error) = short.or_else(lacking) {
+                return error;
+            }
+            Self::File { path, source }.into()
         }
     }
 

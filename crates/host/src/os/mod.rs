@@ -10,6 +10,7 @@ pub(crate) mod clock_set;
 mod error;
 pub(crate) mod files;
 pub(crate) mod flock;
+pub(crate) mod lacking;
 pub(crate) mod namespace;
 pub(crate) mod netlink;
 pub(crate) mod privilege;
