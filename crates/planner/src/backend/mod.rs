@@ -62,7 +62,10 @@ impl Offer {
     /// other backend takes, or that demand them: no policy says that all packets of a class are TCP's
     /// of this host.
     fn distance(&self) -> (bool, usize) {
-        (self.backend == Backend::Flow, self.unkept.len())
+        // Where queues are managed for local senders too, they are managed.
+        let worse = |unkept: &&Unkept| unkept.promise != Promise::LocalSenders;
+        let count = self.unkept.iter().filter(worse).count();
+        (self.backend == Backend::Flow, count)
     }
 }
 

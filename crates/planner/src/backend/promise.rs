@@ -9,6 +9,7 @@ use super::kernel::Kernel;
 use crate::{
     departure::{OVERSUBSCRIBED_MOST, asked_bps},
     flow::{RATE_MOST_BPS, is_paced, is_tcp},
+    link::spares_local,
 };
 
 /// What a backend may not keep.
@@ -43,6 +44,8 @@ pub enum Promise {
     Priorities,
     /// Queues are kept short.
     QueueManagement,
+    /// Queue management drops no packets of this host's own sockets where these are pushed back.
+    LocalSenders,
     /// All classes together keep within the link's rate, and rates are guaranteed.
     LinkRate,
     /// The class as a whole has a rate.
@@ -67,6 +70,7 @@ impl Promise {
             | Self::Gate
             | Self::Receive
             | Self::QueueManagement
+            | Self::LocalSenders
             | Self::Thinning => false,
             Self::FlowClocks
             | Self::Owners
@@ -103,6 +107,9 @@ impl fmt::Display for Promise {
             Self::Tenants => "classes of a tenant share nothing",
             Self::Priorities => "priorities are ignored",
             Self::QueueManagement => "queues are limited, but not managed",
+            Self::LocalSenders => {
+                "packets of this host's own sockets are dropped from long queues as well"
+            }
             Self::LinkRate => "no rate is guaranteed, since the link's is not kept",
             Self::ClassRates => "the class as a whole has no rate",
             Self::Floors => "floors are ignored",
@@ -145,7 +152,13 @@ pub(super) fn unkept_by_a_tree(link: &Link, kernel: &Kernel) -> Vec<Unkept> {
         (Promise::GapFrames, link.pacing == Pacing::Gap),
     ];
     unkept(link, of_link, |class| {
-        let mut asked = vec![(Promise::Spacing, class.ceil_bps.is_some())];
+        let mut asked = vec![
+            (Promise::Spacing, class.ceil_bps.is_some()),
+            (
+                Promise::LocalSenders,
+                class.aqm.kind != AqmKind::Off && spares_local(class),
+            ),
+        ];
         asked.extend(beyond_the_kernels_qdiscs(class, kernel));
         asked
     })

@@ -12,6 +12,7 @@ mod rules;
 mod share;
 mod table;
 
+pub(crate) use share::spares_local;
 use std::collections::BTreeMap;
 
 use takt_algo::{

@@ -19,10 +19,7 @@ pub(super) fn of_class(class: &Class, link_rate_bps: u64) -> takt_class_params {
         floor_bps: class.floor_bps.unwrap_or(0),
         target_ns: managed(class.aqm.target_ns),
         interval_ns: managed(class.aqm.interval_ns),
-        spares_local: (class.rate_bps.is_some()
-            || class.ceil_bps.is_some()
-            || class.gate.is_some())
-        .into(),
+        spares_local: spares_local(class).into(),
         queue_packets: class.queue_packets,
         gated: (class.gate == Some(Gate::Sender)).into(),
         priority: class.priority,
@@ -30,6 +27,12 @@ pub(super) fn of_class(class: &Class, link_rate_bps: u64) -> takt_class_params {
         receive: class.receive.into(),
         ..Default::default()
     }
+}
+
+/// Whether its senders on this host are pushed back, and queue management drops none of their
+/// packets.
+pub(crate) fn spares_local(class: &Class) -> bool {
+    class.rate_bps.is_some() || class.ceil_bps.is_some() || class.gate.is_some()
 }
 
 fn per_flow(class: &Class) -> u8 {
