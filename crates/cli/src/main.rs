@@ -37,6 +37,9 @@ fn main() -> ExitCode {
     ) {
         takt_host::raise_limit();
     }
+    if meets_the_host(&command) {
+        trial::end_left_behind();
+    }
     let exit = match command {
         Command::Check {
             file,
@@ -93,6 +96,22 @@ fn main() -> ExitCode {
         }
     };
     exit.into()
+}
+
+/// Commands of an administrator that look at what takt does on this host, or change it.
+fn meets_the_host(command: &Command) -> bool {
+    matches!(
+        command,
+        Command::Apply { .. }
+            | Command::Revert
+            | Command::Status { .. }
+            | Command::Confirm
+            | Command::Cancel
+            | Command::Metrics { .. }
+            | Command::Top(_)
+            | Command::Flows(_)
+            | Command::Station(_)
+    )
 }
 
 /// One program under two names.

@@ -28,6 +28,7 @@ mod request;
 mod server;
 mod systemd;
 mod table;
+mod trials;
 mod varlink;
 mod watch;
 

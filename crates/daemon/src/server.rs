@@ -46,6 +46,7 @@ use crate::{
     reply::Reply,
     systemd::Manager,
     table::Table,
+    trials::Trials,
     watch::Watch,
 };
 
@@ -130,6 +131,7 @@ pub(crate) struct Daemon {
     pub(crate) beats: beats::Worker,
     pub(crate) radio: Radio,
     pub(crate) crowd: Crowd,
+    trials: Trials,
     devices: Devices,
     watch: Watch,
     manager: Manager,
@@ -181,6 +183,7 @@ impl Daemon {
             beats,
             radio: Radio::default(),
             crowd: Crowd::default(),
+            trials: Trials::default(),
             devices,
             watch,
             manager: Manager::of_this_service(now_ns()),
@@ -234,6 +237,7 @@ impl Daemon {
             || !self.clients.is_empty()
             || !self.arrivals.is_empty()
             || self.registry.is_waiting()
+            || self.trials.is_waiting()
             || !self.groups.is_empty()
             || self.beats.has_ad_hoc()
     }
@@ -318,6 +322,7 @@ impl Daemon {
         let result = self.table.follow(&mut self.registry, now_ns());
         let result = result.and(self.radio.follow());
         let result = result.and(self.crowd.follow());
+        let result = result.and(self.trials.follow());
         let problem = result.err().map(|error| error.to_string());
         if problem != self.problem {
             match &problem {

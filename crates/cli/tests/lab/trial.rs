@@ -16,7 +16,7 @@ use nix::{
 use serde_json::Value;
 
 use crate::{
-    daemon::as_alice,
+    daemon::{Daemon, as_alice},
     helper::processes,
     kernel_bpf::wait_for,
     machine::DEFAULT,
@@ -370,21 +370,35 @@ fn with_both_killed_status_says_what_to_do() {
         takt("confirm").ok();
         assert_decided(NEW_BPS);
 
-        lost("5s");
-        wait_for(|| pending()["state"] == "expired");
-        for command in ["status", "confirm", &format!("apply {POLICY}")] {
-            let said = takt(command);
-            said.says(&["were killed before they took it back: `takt cancel` does"]);
+        for command in ["status", "confirm", "metrics", &format!("apply {NEW_FILE}")] {
+            fs::write(NEW_FILE, NEW).unwrap();
+            lost("3s");
+            thread::sleep(Duration::from_secs(4));
+            takt(command).says(&["was taken back: it was not confirmed, and its takt was gone"]);
+            assert_eq!(pending(), Value::Null);
+            takt("revert").ok();
         }
-        assert_eq!(link("near1").rate_bps, NEW_BPS);
-        takt("cancel").ok();
-        assert_decided(OLD_BPS);
 
-        lost("5s");
-        wait_for(|| pending()["state"] == "expired");
+        lost("3s");
+        thread::sleep(Duration::from_secs(4));
         run_far("takt revert").ends_with(4);
         takt("revert").ok();
         assert_no_trace();
+    });
+}
+
+#[test]
+fn with_both_killed_taktd_takes_it_back() {
+    DEFAULT.alone().run(|| {
+        let _wire = Wire::new(1);
+        let _daemon = Daemon::start();
+        apply(OLD).ok();
+        let mut session = asked("3s");
+        kill_guard();
+        kill_takt(&mut session);
+        wait_for(|| !Path::new("/run/takt/pending.jsonl").exists());
+        assert_decided(OLD_BPS);
+        takt("revert").ok();
     });
 }
 

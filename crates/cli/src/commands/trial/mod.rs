@@ -36,6 +36,24 @@ use crate::{args::Output, exit::Exit, print};
 /// The longest delay until another session's decision is seen.
 const TICK: Duration = Duration::from_millis(200);
 
+/// A policy whose time is over, and whose takt and guard are gone, is taken back before the host is
+/// looked at or changed. What fails is tried again by the next takt, and `takt status` says it.
+pub fn end_left_behind() {
+    let left_behind = Pending::here().ok().flatten();
+    let Some(mut pending) = left_behind.filter(Pending::is_left_behind) else {
+        return;
+    };
+    let policy = pending.policy().to_owned();
+    let note = match pending.take_back() {
+        Ok(Stage::TakenBack { .. }) => {
+            format!("policy {policy} was taken back: it was not confirmed, and its takt was gone")
+        }
+        Ok(_) => return,
+        Err(error) => format!("policy {policy} was not confirmed, and not taken back: {error}"),
+    };
+    let _ = writeln!(io::stderr(), "takt: {note}");
+}
+
 /// A policy on trial that this process has applied.
 pub struct Trial {
     pending: Pending,

@@ -1,7 +1,8 @@
 //! A policy on trial: in force, and taken back unless an administrator confirms it in time.
 //!
 //! Two processes are responsible: the takt that applied it, and its guard, a child that
-//! outlives its terminal. Each takes the policy back if the other is gone. [`stage`] decides
+//! outlives its terminal. Each takes the policy back if the other is gone. If both are, taktd does,
+//! or the next takt that looks at the host or changes it. [`stage`] decides
 //! whose turn it is, [`journal`] is read by both and by every other takt, [`process`]
 //! identifies them, and [`crate::apply::restore`] does the work. Until the trial is decided, no
 //! other policy is applied on the host.
@@ -125,6 +126,25 @@ impl Pending {
     pub fn find(id: &str) -> Result<Option<Self>, Error> {
         let journal = Journal::open()?;
         Ok(journal.filter(|journal| journal.change.id == id).map(Self))
+    }
+
+    /// The undecided trial of this network namespace, if there is one.
+    pub fn here() -> Result<Option<Self>, Error> {
+        let own = namespace::netns_cookie()?;
+        let journal = waiting()?.filter(|journal| journal.change.netns_cookie == own);
+        Ok(journal.map(Self))
+    }
+
+    /// Whether it has to be taken back, and both processes that should do so are gone.
+    pub fn is_left_behind(&self) -> bool {
+        let alone = Role::Guard { takt_runs: false };
+        let stage = self.0.stage(boottime_ns());
+        self.0.is_orphaned() && stage.turn(alone) == Turn::TakeBack
+    }
+
+    /// The policy's name.
+    pub fn policy(&self) -> &str {
+        &self.0.change.policy
     }
 
     /// The undecided trial, if there is one.

@@ -79,7 +79,7 @@ fn problem(stage: &Stage, seen_to: bool) -> Option<String> {
         )),
         (_, true) => None,
         (Stage::Waiting { .. }, false) => Some(format!(
-            "takt and its guard were killed, so no process takes it back at the end of its time: {DECIDE}"
+            "takt and its guard were killed, so taktd takes it back at the end of its time, or the next takt: {DECIDE}"
         )),
         (_, false) => Some(
             "takt and its guard were killed before they took it back: `takt cancel` does, `takt revert` \
@@ -152,7 +152,7 @@ mod tests {
         assert!(
             status(&waiting, false)
                 .to_string()
-                .ends_with("; takt and its guard were killed, so no process takes it back at the end of its time: `takt confirm` keeps it, `takt cancel` takes it back")
+                .ends_with("; takt and its guard were killed, so taktd takes it back at the end of its time, or the next takt: `takt confirm` keeps it, `takt cancel` takes it back")
         );
     }
 
