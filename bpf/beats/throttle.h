@@ -27,8 +27,10 @@
 #define SET_ASIDE_MAX 32U	/* threads in one dispatch */
 /* No thread is throttled for longer, and the timer looks at least so often. */
 #define THROTTLED_MAX_NS TAKT_BANDWIDTH_WAIT_MAX_NS
-#define LOOK_MAX_NS 100000000ULL
+#define LOOK_MAX_NS 1000000000ULL
 #define LOOK_MIN_NS 1000000ULL
+/* A thread is in its queue within this time after it was noted. */
+#define NOTED_MAX_NS 100000000ULL
 
 /* A group that is limited, or was. */
 struct takt_limit {
@@ -322,9 +324,8 @@ static int takt_beats_on_release(void *map, u64 *id, struct takt_limit *limit)
 
 	limit->look_ns = TAKT_TIME_NEVER;
 	again_ns = takt_beats_let_go(*id, now_ns, host ? host->cpu_count : 1);
-	/* A thread is in the queue a moment after it was noted. */
-	if (now_ns - limit->throttled_last_ns < LOOK_MAX_NS)
-		again_ns = takt_min(again_ns, LOOK_MAX_NS);
+	if (now_ns - limit->throttled_last_ns < NOTED_MAX_NS)
+		again_ns = takt_min(again_ns, NOTED_MAX_NS);
 	if (again_ns != TAKT_TIME_NEVER)
 		look_at(limit, now_ns, again_ns);
 	return 0;

@@ -250,8 +250,9 @@ impl Part<Heard> for Cell {
         self.begun_ns.get_or_insert(now_ns);
         let heard = self.hear(now_ns);
         self.stations.tick(now_ns, self.failed, &mut self.actions);
-        let was_silent = std::mem::replace(&mut self.silent, self.is_silent(now_ns));
-        if was_silent && !self.silent {
+        let is_silent = self.is_silent(now_ns);
+        let was_silent = std::mem::replace(&mut self.silent, is_silent);
+        if was_silent && !is_silent {
             // Weights count again from now on.
             self.look_ns = now_ns;
         }
@@ -261,7 +262,7 @@ impl Part<Heard> for Cell {
             told = self.look(now_ns);
         }
         let told = told.and(self.tell());
-        let heard = match self.silent {
+        let heard = match is_silent {
             true => Err(silent(heard.err().as_deref())),
             false => heard,
         };
