@@ -117,7 +117,10 @@ impl<'a> Section<'a> {
         let field = self.get(key)?;
         let read = match field.value {
             DeValue::Boolean(value) => Ok(*value),
-            _ => Err(field.wrong_type("true or false", &format!("{key} = true"))),
+            value => {
+                let is_no = matches!(value, DeValue::String(text) if is_no(text));
+                Err(field.wrong_type("true or false", &format!("{key} = {}", !is_no)))
+            }
         };
         field.settle(read, findings)
     }
@@ -277,6 +280,11 @@ impl<'a> Section<'a> {
             findings.add(error.at(&field.span, "for nothing"));
         }
     }
+}
+
+/// Whether a word says the same as `false`.
+fn is_no(word: &str) -> bool {
+    ["false", "no", "off", "0", "never", "none"].contains(&word.to_ascii_lowercase().as_str())
 }
 
 /// A required key is missing.

@@ -6,7 +6,7 @@ use super::{Fault, UNSIGNED, closest, unsigned};
 use crate::Code;
 
 /// The code points with a name of their own; class selectors and assured forwarding are computed.
-const NAMES: &[(&str, u8)] = &[
+pub(super) const NAMES: &[(&str, u8)] = &[
     ("default", 0),
     ("be", 0),
     ("df", 0),

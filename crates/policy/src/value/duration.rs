@@ -4,8 +4,9 @@ use std::ops::RangeInclusive;
 
 use serde_json::{Value, json};
 
+use super::Fault;
 use super::decimal::{DECIMAL, Decimal};
-use super::{Fault, closest};
+use super::meant::{self, TimeUnit};
 use crate::Code;
 
 pub(super) const UNITS: &[(&str, u64)] = &[
@@ -38,22 +39,33 @@ pub(super) fn unit_of(text: &str, number: &str, unit: &str) -> Result<u64, Fault
     if let Some((_, factor)) = UNITS.iter().find(|(name, _)| *name == unit) {
         return Ok(*factor);
     }
-    let meant = match unit.trim().to_lowercase().as_str() {
-        "" => Some("ms"),
-        "µs" | "μs" | "usec" | "usecs" => Some("us"),
-        "msec" | "msecs" => Some("ms"),
-        "sec" | "secs" => Some("s"),
-        other => closest(other, UNITS.iter().map(|(name, _)| *name)),
-    };
-    let message = match unit.is_empty() {
+    let message = match unit.trim().is_empty() {
         true => format!("the duration `{text}` has no unit"),
         false => format!("`{unit}` is not a unit of time"),
     };
-    let help = match meant {
-        Some(meant) => format!("write \"{number}{meant}\"; units are ns, us, ms and s"),
-        None => "units are ns, us, ms and s".to_owned(),
-    };
+    let help = instead(number, unit).map_or(KNOWN.to_owned(), |help| format!("{help}; {KNOWN}"));
     Err(Fault::new(Code::BadUnit, message, help))
+}
+
+const KNOWN: &str = "units are ns, us, ms and s";
+
+/// What to write, if it is clear what the unit means.
+fn instead(number: &str, unit: &str) -> Option<String> {
+    if unit.trim().is_empty() {
+        return Some(format!("write \"{number}ms\" if this is in milliseconds"));
+    }
+    match meant::time(unit)? {
+        TimeUnit::MinutesOrMilliseconds => Some("`m` may be minutes or milliseconds".to_owned()),
+        TimeUnit::Ns(ns) => match UNITS.iter().find(|(_, factor)| *factor == ns) {
+            Some((name, _)) => Some(format!("write \"{number}{name}\"")),
+            None => {
+                // A fraction has no shorter spelling in a smaller unit.
+                let (decimal, _) = Decimal::split(number).filter(|(_, rest)| rest.is_empty())?;
+                let ns = decimal.times(ns);
+                (ns < u64::MAX).then(|| format!("write \"{}\"", format_duration(ns)))
+            }
+        },
+    }
 }
 
 /// A duration in nanoseconds, spelled as in a policy; otherwise the error and its fix.

@@ -1,6 +1,8 @@
 //! The spellings of single values: text in, number out. Independent of tables, spans and the rest
 //! of the policy.
 
+#[cfg(test)]
+mod advice;
 pub(crate) mod cpus;
 pub(crate) mod decibel;
 pub(crate) mod decimal;
@@ -12,6 +14,7 @@ pub(crate) mod exact;
 pub(crate) mod fraction;
 pub(crate) mod join;
 pub(crate) mod mark;
+mod meant;
 pub(crate) mod name;
 pub(crate) mod owner;
 pub(crate) mod path;
@@ -64,32 +67,66 @@ impl Fault {
     }
 }
 
-/// The candidate most similar to `word`, if any is similar.
+/// The candidate that `word` most likely means: one that differs in case or in hyphens alone, or
+/// else the most similar one. `None` if no candidate is similar, or several are just as much.
 pub(crate) fn closest<'a>(
     word: &str,
     candidates: impl IntoIterator<Item = &'a str>,
 ) -> Option<&'a str> {
-    // The distance takes time in proportion to the length, and no key is this long.
-    if word.len() > WORD_MAX_BYTES {
+    let [meant] = nearest(word, candidates, WORD_MAX_BYTES)[..] else {
         return None;
-    }
-    let word = word.to_ascii_lowercase();
-    candidates
-        .into_iter()
-        .map(|candidate| (distance(&word, candidate), candidate))
-        .filter(|(distance, candidate)| *distance <= candidate.len().div_ceil(3).max(1))
-        .min_by_key(|(distance, _)| *distance)
-        .map(|(_, candidate)| candidate)
+    };
+    // Another number is another thing, not a slip.
+    digits(word).eq(digits(meant)).then_some(meant)
 }
 
-/// Edits between two words; a word that begins with the other, as `prio` and `priority`, counts as
-/// two.
-fn distance(word: &str, candidate: &str) -> usize {
-    let is_part = candidate.starts_with(word) || word.starts_with(candidate);
-    if is_part && word.len().min(candidate.len()) >= 3 {
-        return 2;
+/// The most similar candidates, of those with at most so many edits; several are as similar.
+fn nearest<'a>(
+    word: &str,
+    candidates: impl IntoIterator<Item = &'a str>,
+    edits_max: usize,
+) -> Vec<&'a str> {
+    let mut nearest = Vec::new();
+    // The distance takes time in proportion to the length, and no key is this long.
+    if word.len() > WORD_MAX_BYTES {
+        return nearest;
     }
-    strsim::damerau_levenshtein(word, candidate)
+    let word = folded(word);
+    let mut least = edits_max;
+    for candidate in candidates {
+        let other = folded(candidate);
+        let edits = distance(&word, &other);
+        if edits > least.min(other.len().div_ceil(3).max(1)) {
+            continue;
+        }
+        if edits < least {
+            nearest.clear();
+            least = edits;
+        }
+        nearest.push(candidate);
+    }
+    nearest
+}
+
+/// Without what is no difference between two words.
+fn folded(word: &str) -> String {
+    word.to_ascii_lowercase().replace(['-', ' '], "_")
+}
+
+fn digits(word: &str) -> impl Iterator<Item = char> {
+    word.chars().filter(char::is_ascii_digit)
+}
+
+/// Edits between two words. A word that begins with the other, as `prio` and `priority`, and one of
+/// several in the other, as `port` and `src_port`, counts as two at most.
+fn distance(word: &str, candidate: &str) -> usize {
+    let edits = strsim::damerau_levenshtein(word, candidate);
+    let is_begin = candidate.starts_with(word) || word.starts_with(candidate);
+    let is_part = is_begin || candidate.split('_').any(|part| part == word);
+    match is_part && word.len().min(candidate.len()) >= 3 {
+        true => edits.min(2),
+        false => edits,
+    }
 }
 
 /// A number as [`unsigned`] takes it, as a regular expression.

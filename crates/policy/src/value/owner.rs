@@ -82,7 +82,13 @@ fn mend_comm(text: &str) -> Option<(&'static str, &'static str, Option<&str>)> {
         return Some(("it is empty", HELP, None));
     }
     if let Some((_, base)) = text.rsplit_once('/').filter(|_| text.starts_with('/')) {
-        return Some(("it is a path", "a program goes by its name", Some(base)));
+        let name = cut_comm(base);
+        let is_name = mend_comm(name).is_none();
+        return Some((
+            "it is a path",
+            "a program goes by its name",
+            is_name.then_some(name),
+        ));
     }
     if text.contains(char::is_control) {
         return Some(("it has a control character in it", HELP, None));
@@ -91,9 +97,17 @@ fn mend_comm(text: &str) -> Option<(&'static str, &'static str, Option<&str>)> {
         (
             "it is longer than 15 bytes",
             "the kernel keeps the first 15 bytes of a name",
-            Some(&text[..text.floor_boundary(COMM_MAX_BYTES)]),
+            Some(cut_comm(text)),
         )
     })
+}
+
+/// As the kernel cuts it.
+fn cut_comm(text: &str) -> &str {
+    match text.len() > COMM_MAX_BYTES {
+        true => &text[..text.floor_boundary(COMM_MAX_BYTES)],
+        false => text,
+    }
 }
 
 /// A number, or a name that is resolved when the policy is applied.
@@ -132,10 +146,11 @@ pub(crate) fn parse_cgroup(text: &str) -> Result<String, Fault> {
     let fault = |problem: &str, help: String| Err(refused("cgroup", text, problem, help));
     let example = "write its path from the root of cgroup2: cgroup = \"system.slice/ssh.service\"";
     if let Some(path) = text.strip_prefix(CGROUP_ROOT) {
-        return fault(
-            "paths start at the root of cgroup2",
-            format!("leave out where it is mounted: cgroup = \"{path}\""),
-        );
+        let help = match parse_cgroup(path.trim_start_matches(CGROUP_ROOT)) {
+            Ok(path) => format!("leave out where it is mounted: cgroup = \"{path}\""),
+            Err(_) => "leave out where it is mounted".to_owned(),
+        };
+        return fault("paths start at the root of cgroup2", help);
     }
     let path = text.strip_prefix('/').unwrap_or(text);
     let path = path.strip_suffix('/').unwrap_or(path);
@@ -187,9 +202,13 @@ pub(crate) fn parse_unit(text: &str) -> Result<String, Fault> {
     }
     let stem_of = |suffixes: &[&str]| suffixes.iter().find_map(|end| text.strip_suffix(end));
     if let Some(stem) = stem_of(UNIT_SUFFIXES_IDLE) {
+        let such = match stem.is_empty() {
+            true => String::new(),
+            false => format!(": unit = \"{stem}.service\""),
+        };
         return fault(
             "units of this kind have no processes",
-            format!("name the unit that has them: unit = \"{stem}.service\""),
+            format!("name the unit that has them{such}"),
         );
     }
     match stem_of(UNIT_SUFFIXES) {

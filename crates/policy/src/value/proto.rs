@@ -9,7 +9,7 @@ pub(crate) const ICMP: u8 = 1;
 pub(crate) const ICMP6: u8 = 58;
 
 /// The common names of `/etc/protocols`, and usual variants.
-const NAMES: &[(&str, u8)] = &[
+pub(super) const NAMES: &[(&str, u8)] = &[
     ("icmp", ICMP),
     ("igmp", 2),
     ("ipip", 4),

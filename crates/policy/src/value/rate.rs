@@ -2,8 +2,9 @@
 
 use serde_json::{Value, json};
 
+use super::Fault;
 use super::decimal::{DECIMAL, Decimal};
-use super::{Fault, closest};
+use super::meant::{self, RateOf};
 use crate::Code;
 
 pub(crate) const MIN_BPS: u64 = 1_000;
@@ -97,7 +98,8 @@ pub fn format_rate(rate_bps: u64) -> String {
 }
 
 fn not_positive(text: &str, number: &str) -> Fault {
-    let positive = match number.starts_with(|c: char| matches!(c, '1'..='9')) {
+    let is_positive = Decimal::split(number).is_some_and(|(number, _)| !number.is_zero());
+    let positive = match is_positive && parse(number).is_ok() {
         true => format!("write \"{number}\" if the sign is a slip; "),
         false => String::new(),
     };
@@ -111,51 +113,72 @@ fn not_positive(text: &str, number: &str) -> Fault {
     )
 }
 
+const KNOWN: &str =
+    "units are bit kbit mbit gbit tbit, and bps kbps mbps gbps for bytes per second";
+
 fn bad_unit(text: &str, number: &str, unit: &str) -> Fault {
-    let known = "units are bit kbit mbit gbit tbit, and bps kbps mbps gbps for bytes per second";
-    let bare = unit.trim().to_ascii_lowercase();
-    let help = if bare.is_empty() {
-        match parse(&format!("{number}bit")) {
-            Ok(rate) => format!(
-                "write \"{}\" if this is in bits per second; {known}",
-                format_rate(rate.bps)
-            ),
-            Err(_) => format!("write \"{number}mbit\", or whichever unit you mean; {known}"),
-        }
-    } else if UNITS.iter().any(|(name, _)| *name == bare) {
-        format!("write \"{number}{bare}\", without the blank")
-    } else {
-        match meant(&bare) {
-            Meant::BitsOrBytes(step, step_name) => format!(
-                "write \"{number}{step}bit\" for {step_name}bits per second, or \
-                 \"{number}{step}bps\" for {step_name}bytes per second"
-            ),
-            Meant::Unit(name) => format!("write \"{number}{name}\"; {known}"),
-            Meant::Unclear => known.to_owned(),
-        }
-    };
-    let message = match bare.is_empty() {
-        true => format!("the rate `{text}` has no unit"),
-        false => format!("`{}` is not a unit of rate", unit.trim()),
-    };
-    Fault::new(Code::BadUnit, message, help)
-}
-
-enum Meant {
-    /// The letter of the step and its name.
-    BitsOrBytes(&'static str, &'static str),
-    Unit(&'static str),
-    Unclear,
-}
-
-/// What `25mb` or `25m/s` probably means.
-fn meant(unit: &str) -> Meant {
-    let stem = unit.trim_end_matches("/sec").trim_end_matches("/s");
-    match stem {
-        "k" | "kb" => Meant::BitsOrBytes("k", "kilo"),
-        "m" | "mb" => Meant::BitsOrBytes("m", "mega"),
-        "g" | "gb" => Meant::BitsOrBytes("g", "giga"),
-        "b" => Meant::BitsOrBytes("", ""),
-        _ => closest(stem, UNITS.iter().map(|(name, _)| *name)).map_or(Meant::Unclear, Meant::Unit),
+    let bare = unit.trim();
+    if bare.is_empty() {
+        return no_unit(number);
     }
+    let lower = bare.to_ascii_lowercase();
+    let is_blank_alone = UNITS.iter().any(|(name, _)| *name == lower);
+    let help = match is_blank_alone && parse(&format!("{number}{lower}")).is_ok() {
+        true => format!("write \"{number}{lower}\", without the blank"),
+        false => instead(text, bare).unwrap_or_else(|| KNOWN.to_owned()),
+    };
+    Fault::new(
+        Code::BadUnit,
+        format!("`{bare}` is not a unit of rate"),
+        help,
+    )
+}
+
+/// The error of a number alone.
+pub(crate) fn no_unit(number: &str) -> Fault {
+    let in_unit = |unit: &str| parse(&format!("{number}{unit}")).ok();
+    let help = match (in_unit("bit"), in_unit("mbit")) {
+        (Some(rate), _) => {
+            let bits = format_rate(rate.bps);
+            format!("write \"{bits}\" if this is in bits per second; {KNOWN}")
+        }
+        (None, Some(_)) => {
+            format!("write \"{number}mbit\" if this is in megabits per second; {KNOWN}")
+        }
+        (None, None) => KNOWN.to_owned(),
+    };
+    let problem = format!("the rate `{number}` has no unit");
+    Fault::new(Code::BadUnit, problem, help)
+}
+
+/// What to write instead of the unit, if it is clear what it means.
+fn instead(text: &str, unit: &str) -> Option<String> {
+    let meant = meant::rate(unit, UNITS.iter().map(|(name, _)| *name))?;
+    let step = meant.step;
+    let bits = || spelled(text, &format!("{}bit", step.letters), step.factor);
+    let bytes = || spelled(text, &format!("{}bps", step.letters), 8 * step.factor);
+    Some(match meant.of {
+        RateOf::Bits => format!("write \"{}\"; {KNOWN}", bits()?),
+        RateOf::Bytes => format!("write \"{}\"; {KNOWN}", bytes()?),
+        RateOf::BitsOrBytes => {
+            let (bits, bytes, name) = (bits()?, bytes()?, step.name);
+            format!(
+                "write \"{bits}\" for {name}bits per second, or \"{bytes}\" for {name}bytes per \
+                 second"
+            )
+        }
+    })
+}
+
+/// The number of `text` in units of `factor` bits per second: with `unit` if that is one, else in
+/// bits. `None` if no rate is as large.
+fn spelled(text: &str, unit: &str, factor: u64) -> Option<String> {
+    let (number, rest) = Decimal::split(text)?;
+    let bps = number.times(factor);
+    let spelled = match UNITS.contains(&(unit, factor)) {
+        true => format!("{}{unit}", &text[..text.len() - rest.len()]),
+        false => format_rate(bps),
+    };
+    let read = parse(&spelled).ok()?;
+    (read.bps == bps).then_some(spelled)
 }

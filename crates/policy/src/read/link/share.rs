@@ -121,10 +121,6 @@ pub(in crate::read) fn read_rate(
 fn bare_rate(number: &str) -> Fault {
     match rate::parse(number) {
         Err(fault) => fault,
-        Ok(_) => Fault::new(
-            Code::BadUnit,
-            format!("the rate {number} has no unit"),
-            format!("write \"{number}mbit\", or whichever unit you mean"),
-        ),
+        Ok(_) => rate::no_unit(number),
     }
 }
