@@ -68,7 +68,8 @@ impl From<&Undecided> for Exit {
     fn from(error: &Undecided) -> Self {
         match error {
             Undecided::NoDevice { .. } => Self::Absent,
-            Undecided::Plan { .. }
+            Undecided::TwoNames { .. }
+            | Undecided::Plan { .. }
             | Undecided::NoGap { .. }
             | Undecided::NoReceive { .. }
             | Undecided::NoTime(_) => Self::Invalid,

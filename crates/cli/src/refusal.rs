@@ -29,6 +29,12 @@ fn place(policy: &Policy, error: &Undecided) -> Option<Diagnostics> {
             error.to_string(),
             "`ip link` lists the devices of this network namespace",
         ),
+        Undecided::TwoNames { device, other } => policy.device_error(
+            device,
+            code,
+            error.to_string(),
+            format!("keep one of the two: call the device {other} everywhere, or {device}"),
+        ),
         Undecided::Plan { device, problem } => policy.device_error(
             device,
             code,

@@ -6,10 +6,22 @@ use std::{
 };
 
 use nix::ifaddrs::getifaddrs;
+use takt_host::present_name;
 use takt_wlan::{Address, radio::Report};
 
 /// A report of this device without a measurement; `None` if it has no address.
 pub(crate) fn report_of(device: &str) -> Option<Report> {
+    let is_known = getifaddrs()
+        .ok()?
+        .any(|found| found.interface_name == device);
+    match is_known {
+        true => addresses_of(device),
+        false => addresses_of(&present_name(device).ok()??),
+    }
+}
+
+/// `device` is its present name.
+fn addresses_of(device: &str) -> Option<Report> {
     let (mut mac, mut v4, mut v6) = (None, None, None);
     for found in getifaddrs()
         .ok()?

@@ -82,6 +82,8 @@ pub use stock::kernel;
 /// A policy that exceeds the kernel's tables.
 pub use takt_planner::PlanError;
 
+pub use os::present_name;
+
 /// Refuse early if this process lacks a capability.
 pub use os::capability::require;
 

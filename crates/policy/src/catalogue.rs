@@ -360,9 +360,9 @@ ARP and everything else that is not IP. A match would leave that traffic without
 want a class with a match, give it another name.
 ";
 BadDevice = "takt::policy::bad_device": "
-The kernel's rules for a device name: 1 to 15 bytes, no '/', no ':', no blanks, neither \".\" nor
-\"..\". A name with a dot in it, as VLAN devices have, needs quotes in TOML, or the dot separates
-two keys: [link.\"eth0.100\"].
+The kernel's rules for a device name: 1 to 15 bytes, or 127 of an alternative name (altname in
+`ip link`); no '/', no ':', no blanks, neither \".\" nor \"..\". A name with a dot in it, as VLAN
+devices have, needs quotes in TOML, or the dot separates two keys: [link.\"eth0.100\"].
 ";
 BadValue = "takt::policy::bad_value": "
 The key takes one of a few words or a certain form, and this is none of them. The help of the

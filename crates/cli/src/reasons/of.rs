@@ -154,6 +154,7 @@ impl From<&Undecided> for &'static Reason {
     fn from(error: &Undecided) -> Self {
         match error {
             Undecided::NoDevice { .. } => &policies::DEVICE_MISSING,
+            Undecided::TwoNames { .. } => &policies::TWO_NAMES,
             Undecided::Plan { problem, .. } => match problem {
                 PlanError::GapOverhead { .. } => &policies::NO_GAP,
                 PlanError::TooManyRules | PlanError::TooManyTuples { .. } | PlanError::Crowded => {

@@ -3,8 +3,14 @@
 super::reasons! {
 DEVICE_MISSING = "takt::device::missing": "
 The policy names a network device that this host does not have, at least not in this network
-namespace. `ip link` lists those it has. The exit code is 5, as the device may appear later:
+namespace. `ip link` lists those it has, with the alternative names (altname) that a policy may use
+as well. The exit code is 5, as the device may appear later:
 takt.service tries again then.
+";
+TWO_NAMES = "takt::device::two_names": "
+A device has a name and may have alternative ones, which `ip link` shows as altname. A policy may
+call a device by any of them, but by the same one in all of its tables: two links of one device
+would be two rates of one wire.
 ";
 TOO_MANY_RULES = "takt::device::too_many_rules": "
 The matches of a link are turned into table entries: one for each combination of a source port block

@@ -59,7 +59,7 @@ fn soon(device: &str, is_so: impl Fn(&Link) -> bool) -> Link {
 }
 
 #[track_caller]
-fn served(device: &str) {
+pub fn served(device: &str) {
     let link = soon(device, |link| link.attached);
     assert_eq!(link.problem, None);
 }

@@ -85,6 +85,7 @@ mod lockdown;
 mod many;
 mod memory;
 mod metrics;
+mod names;
 mod neighbours;
 mod neighbours_flood;
 mod owners;

@@ -101,7 +101,7 @@ impl Wire {
         }
     }
 
-    fn mac(&self, end: End) -> String {
+    pub fn mac(&self, end: End) -> String {
         let last = match end {
             End::Near => 1,
             End::Far => 2,

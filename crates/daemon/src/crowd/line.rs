@@ -3,6 +3,7 @@
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4, UdpSocket};
 
 use nix::net::if_::if_nametoindex;
+use takt_host::present_name;
 use takt_policy::{CROWD_PORT, Crowd, CrowdRole};
 use takt_wlan::{
     Rate,
@@ -37,13 +38,16 @@ struct At {
 }
 
 impl At {
-    fn of(device: &str) -> Result<Self, String> {
-        let index = if_nametoindex(device).map_err(|_| format!("there is no device {device}"))?;
-        let own = own::report_of(device);
+    /// And the device's present name.
+    fn of(device: &str) -> Result<(Self, String), String> {
+        let present = present_name(device).map_err(|error| error.to_string())?;
+        let found = present.and_then(|name| Some((if_nametoindex(&*name).ok()?, name)));
+        let (index, name) = found.ok_or_else(|| format!("there is no device {device}"))?;
+        let own = own::report_of(&name);
         let number = own.as_ref().and_then(|own| own.sender());
         let v4 = own.and_then(|own| own.v4);
         match (number, v4) {
-            (Some(number), Some(v4)) => Ok(Self { index, number, v4 }),
+            (Some(number), Some(v4)) => Ok((Self { index, number, v4 }, name)),
             _ => Err(format!("{device} has no IPv4 address to speak from")),
         }
     }
@@ -52,7 +56,7 @@ impl At {
 impl Line {
     /// Open the sockets; return them, and this host's identity towards the others.
     pub fn open(crowd: &Crowd) -> Result<(Self, Own), String> {
-        let at = At::of(&crowd.device)?;
+        let (at, name) = At::of(&crowd.device)?;
         let key = read_key(&crowd.key_file).map_err(|error| error.to_string())?;
         let own = Own {
             key: key.of_group(&crowd.group),
@@ -60,14 +64,13 @@ impl Line {
             epoch: own::epoch()?,
             interval_ns: crowd.interval_ns,
         };
-        let name = crowd.device.clone();
         let place = match crowd.role {
             CrowdRole::Aggregator => Place::Device {
-                name,
+                name: name.clone(),
                 port: CROWD_PORT,
             },
             CrowdRole::Multicast | CrowdRole::Aggregated { .. } => Place::Group {
-                name,
+                name: name.clone(),
                 own: at.v4,
                 group: GROUP,
             },
@@ -78,7 +81,7 @@ impl Line {
         };
         let listener = Listener::open(place, STRANGERS)
             .map_err(|error| format!("listening on {}: {error}", crowd.device))?;
-        let voice = speak(&crowd.device, SocketAddrV4::new(at.v4, CROWD_PORT), to)
+        let voice = speak(&name, SocketAddrV4::new(at.v4, CROWD_PORT), to)
             .map_err(|error| format!("speaking on {} to {to}: {error}", crowd.device))?;
         let line = Self {
             at,
@@ -91,7 +94,7 @@ impl Line {
 
     /// Whether the device is still the one that this was opened on.
     pub fn works_on(&self, device: &str) -> bool {
-        At::of(device) == Ok(self.at)
+        At::of(device).is_ok_and(|(at, _)| at == self.at)
     }
 
     pub fn send(&mut self, datagram: &[u8]) -> Result<(), String> {

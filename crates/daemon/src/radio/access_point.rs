@@ -1,7 +1,7 @@
 //! The side that sends to stations: it computes stations' weights from what is heard of them.
 
 use takt_algo::sys::TAKT_STATION_STALE_NS;
-use takt_host::Heard;
+use takt_host::{Heard, present_name};
 use takt_policy::{Radio, RadioSource};
 use takt_wlan::{
     Address,
@@ -46,8 +46,17 @@ pub(super) struct Cell {
 }
 
 struct Link {
+    /// As the policy names it.
     device: String,
     table: Option<Box<dyn Table>>,
+}
+
+impl Link {
+    /// As `takt status` names it.
+    fn present_name(&self) -> String {
+        let present = present_name(&self.device).ok().flatten();
+        present.unwrap_or_else(|| self.device.clone())
+    }
 }
 
 /// Groups links by source: reports and files apply to all links, a driver's table to its own.
@@ -277,7 +286,7 @@ impl Part<Heard> for Cell {
     fn said(&self) -> Option<Heard> {
         let stats = self.stations.stats();
         Some(Heard {
-            links: self.links.iter().map(|link| link.device.clone()).collect(),
+            links: self.links.iter().map(Link::present_name).collect(),
             source: self.called.to_owned(),
             heard_samples: stats.reports,
             missed_samples: stats.missed,

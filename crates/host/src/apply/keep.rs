@@ -14,7 +14,7 @@ use std::{
 use takt_policy::Policy;
 
 use super::{
-    parts, pending, session::Session, tend, transaction::put_in_force, undecided::Undecided,
+    names, parts, pending, session::Session, tend, transaction::put_in_force, undecided::Undecided,
 };
 use crate::{
     beats::{Ended, Found, phase},
@@ -282,6 +282,7 @@ impl Keeper {
             Some((current, lost)) if current == *source => lost,
             _ => return Ok(()),
         };
+        names::refuse_two_of_one(policy, host.ports()?.iter().map(|port| &port.device))?;
         let still: Vec<&LostLink> = lost.iter().filter(|lost| wanted.contains(lost)).collect();
         let is_lost = |device: &str| still.iter().any(|lost| lost.device == device);
         let links = policy.links.iter().filter(|link| is_lost(&link.device));

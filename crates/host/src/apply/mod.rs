@@ -7,6 +7,7 @@
 mod error;
 mod handover;
 pub(crate) mod keep;
+mod names;
 mod parts;
 pub(crate) mod pending;
 mod restore;

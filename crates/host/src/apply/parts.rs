@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use takt_policy::Policy;
 
-use super::{Applied, revert::Undone, undecided::Undecided};
+use super::{Applied, names, revert::Undone, undecided::Undecided};
 use crate::{
     beats::Tasks,
     crowd::Windows,
@@ -39,6 +39,7 @@ impl<'a> Parts<'a> {
         owners: &'a Owners,
         host: &mut Host,
     ) -> Result<Self, Undecided> {
+        names::refuse_two_of_one(policy, host.ports()?.iter().map(|port| &port.device))?;
         let beats = policy.beats.as_ref().map(|beats| (beats, source));
         let crowd = policy.crowd.as_ref().map(|crowd| (crowd, source));
         let radio = policy.radio.as_ref().map(|_| source);

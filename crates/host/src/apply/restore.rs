@@ -187,7 +187,10 @@ enum Fate {
 }
 
 fn judge(link: &Link, ports: &[Port], carriers: &[Carrier], replaced: &Replaced) -> Fate {
-    let Some(port) = ports.iter().find(|port| port.device.name == link.device) else {
+    let Some(port) = ports
+        .iter()
+        .find(|port| port.device.is_called(&link.device))
+    else {
         return Fate::Changed(Foreign::Gone {
             device: link.device.clone(),
         });
@@ -260,7 +263,10 @@ fn spare_windows(
         return Ok(());
     };
     let (ports, _) = look()?;
-    let foreign = if !ports.iter().any(|port| port.device.name == crowd.device) {
+    let foreign = if !ports
+        .iter()
+        .any(|port| port.device.is_called(&crowd.device))
+    {
         Foreign::Gone {
             device: crowd.device.clone(),
         }

@@ -19,6 +19,14 @@ pub enum Undecided {
         /// As a link or the crowd of the policy names it.
         device: String,
     },
+    /// The policy calls one device by two of its names.
+    #[error("{device} and {other} are names of one device")]
+    TwoNames {
+        /// The one that comes later.
+        device: String,
+        /// The one before it.
+        other: String,
+    },
     /// A link's matches do not fit into the kernel's tables.
     #[error("{device}: {problem}")]
     Plan {

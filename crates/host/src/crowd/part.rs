@@ -320,7 +320,9 @@ impl Part for Windows {
 }
 
 fn bounds(crowd: &takt_policy::Crowd, ports: &[Port]) -> Result<Option<Bounds>, Refusal> {
-    let port = ports.iter().find(|port| port.device.name == crowd.device);
+    let port = ports
+        .iter()
+        .find(|port| port.device.is_called(&crowd.device));
     let port = port.ok_or_else(|| Refusal::NoDevice {
         device: crowd.device.clone(),
     })?;

@@ -16,6 +16,7 @@ use crate::{
         OsError,
         namespace::netns_cookie,
         netlink::{Device, Netlink},
+        present_name,
     },
     state::source::Source,
 };
@@ -27,7 +28,7 @@ pub struct CrowdStatus {
     pub policy: String,
     /// The name in `[crowd]`.
     pub group: String,
-    /// Flows that leave by it are bounded.
+    /// Flows that leave by it are bounded: its name now; of one that is gone, the policy's name.
     pub device: String,
     /// Between two reports, and between two bounds of a flow.
     pub interval_ns: u64,
@@ -79,10 +80,11 @@ pub(crate) fn status() -> Result<Option<CrowdStatus>, Error> {
         return Ok(None);
     };
     let bounds = terms.bounds.as_ref();
+    let present = present_name(&policy.device)?;
     Ok(Some(CrowdStatus {
         policy: terms.source.name.clone(),
         group: policy.group,
-        device: policy.device,
+        device: present.unwrap_or(policy.device),
         interval_ns: policy.interval_ns,
         role: policy.role,
         problem: bounds.map(problem).transpose()?.flatten(),

@@ -207,7 +207,7 @@ pub(crate) fn decide(
         let port = found
             .ports
             .iter()
-            .find(|port| port.device.name == link.device)
+            .find(|port| port.device.is_called(&link.device))
             .ok_or_else(|| Refusal::NoDevice {
                 device: link.device.clone(),
             })?;

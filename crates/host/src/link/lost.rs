@@ -64,7 +64,9 @@ pub(crate) fn find<'a>(
     mut carries: impl FnMut(&Port) -> Result<Carries, Error>,
 ) -> Result<Vec<LostLink>, Error> {
     let judge = |link: &Link| {
-        let port = ports.iter().find(|port| port.device.name == link.device);
+        let port = ports
+            .iter()
+            .find(|port| port.device.is_called(&link.device));
         let Some(port) = port else {
             return Ok(None);
         };

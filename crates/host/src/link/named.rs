@@ -1,4 +1,4 @@
-//! The link of a device, by the device's name.
+//! The link of a device, by one of the device's names.
 
 use std::sync::Arc;
 
@@ -24,8 +24,8 @@ pub(super) fn find(device: &str) -> Result<Found, Error> {
     let netns_cookie = netlink
         .netns_cookie()
         .map_err(OsError::netlink("identifying the namespace"))?;
-    let devices = Device::list(&mut netlink).map_err(OsError::netlink("listing devices"))?;
-    let Some(device) = devices.iter().find(|known| known.name == device) else {
+    let found = Device::named(&mut netlink, device);
+    let Some(device) = found.map_err(OsError::netlink("listing devices"))? else {
         return Ok(Found::NoDevice);
     };
     let Some(program) = Program::open()? else {

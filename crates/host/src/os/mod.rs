@@ -13,8 +13,10 @@ pub(crate) mod flock;
 pub(crate) mod lacking;
 pub(crate) mod namespace;
 pub(crate) mod netlink;
+mod present_name;
 pub(crate) mod privilege;
 pub(crate) mod sysfs;
 pub(crate) mod uevent;
 
 pub use error::OsError;
+pub use present_name::present_name;

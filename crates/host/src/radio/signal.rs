@@ -30,8 +30,8 @@ impl SignalMeter {
     /// Fails if the device is missing or not wireless.
     pub fn open(device: &str) -> Result<Self, Error> {
         let mut netlink = Netlink::open().map_err(OsError::netlink("opening a route socket"))?;
-        let devices = Device::list(&mut netlink).map_err(OsError::netlink("listing devices"))?;
-        let found = devices.into_iter().find(|found| found.name == device);
+        let found = Device::named(&mut netlink, device);
+        let found = found.map_err(OsError::netlink("listing devices"))?;
         let none = |reason| RadioError::NoSignal {
             device: device.to_owned(),
             reason,

@@ -61,7 +61,9 @@ impl<'a> Stock<'a> {
             unkept,
         } in links
         {
-            let port = ports.iter().find(|port| port.device.name == link.device);
+            let port = ports
+                .iter()
+                .find(|port| port.device.is_called(&link.device));
             let port = port.ok_or_else(|| Refusal::NoDevice {
                 device: link.device.clone(),
             })?;

@@ -5,14 +5,15 @@ use serde_json::{Value, json};
 use super::Fault;
 use crate::Code;
 
-/// Linux's IFNAMSIZ without the terminating zero.
-const DEVICE_MAX_BYTES: usize = 15;
+/// Linux's ALTIFNAMSIZ without the terminating zero: a device may go by an alternative name, which
+/// is longer than the 15 bytes of its own.
+const DEVICE_MAX_BYTES: usize = 127;
 /// The no-break space of Latin-1.
 const LATIN1_BLANK: u8 = 0xa0;
 
 /// The form of a device's name.
 pub(crate) fn schema() -> Value {
-    json!({"type": "string", "pattern": "^[^/:%\\s]{1,15}$"})
+    json!({"type": "string", "pattern": "^[^/:%\\s]{1,127}$"})
 }
 
 /// The names that the kernel's dev_valid_name() allows. It looks at bytes and takes this one, in
@@ -22,7 +23,7 @@ pub(crate) fn check(device: &str) -> Result<(), Fault> {
         ("it is empty", "name the device as `ip link` shows it")
     } else if device.len() > DEVICE_MAX_BYTES {
         (
-            "it is longer than 15 bytes",
+            "it is longer than 127 bytes",
             "`ip link` shows the name as the kernel has it",
         )
     } else if device == "." || device == ".." {

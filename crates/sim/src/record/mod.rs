@@ -5,6 +5,7 @@
 //! headers are made anew of that ([`header`]). So no payload, option, checksum or hardware address
 //! gets into a file.
 
+mod device;
 mod header;
 mod names;
 mod pcap;

@@ -11,7 +11,6 @@ use nix::{
     cmsg_space,
     errno::Errno,
     libc,
-    net::if_::if_nametoindex,
     poll::{PollFd, PollFlags, PollTimeout, poll},
     sys::{
         signal::{SigSet, Signal},
@@ -24,7 +23,7 @@ use nix::{
     },
 };
 
-use super::RecordError;
+use super::{RecordError, device};
 
 /// Headers of a packet are not longer.
 const CAPTURED_BYTES: usize = 256;
@@ -63,11 +62,8 @@ pub(super) struct Packets {
 impl Packets {
     pub fn open(device: &str, incoming: bool) -> Result<Self, RecordError> {
         let unknown = || RecordError::NoDevice(device.to_owned());
-        if device.contains('/') || device.starts_with('.') {
-            return Err(unknown());
-        }
-        let index = if_nametoindex(device).map_err(|_| unknown())?;
-        let says = |name: &str| fs::read_to_string(format!("/sys/class/net/{device}/{name}"));
+        let (index, present) = device::find(device).ok_or_else(unknown)?;
+        let says = |name: &str| fs::read_to_string(format!("/sys/class/net/{present}/{name}"));
         let kind = says("type").map_err(|_| unknown())?;
         if !WITH_ETHERNET.contains(&kind.trim()) {
             return Err(RecordError::NotEthernet(device.to_owned()));

@@ -6,13 +6,15 @@ use netlink_packet_route::{
     link::{LinkAttribute, LinkFlags, LinkHeader, LinkMessage},
 };
 
-use super::socket::{Netlink, NetlinkError, Request, find, text};
+use super::socket::{Netlink, NetlinkError, Request, find, find_all, text};
 
 /// A device, as far as a scheduler needs it.
 #[derive(Debug, Clone, Default)]
 pub struct Device {
     pub index: u32,
     pub name: String,
+    /// Further names, by `ip link property add`; no device of the namespace has one of another's.
+    pub alternative_names: Vec<String>,
     pub up: bool,
     /// Whether the link has a carrier; only of a device that is up.
     pub carrier: bool,
@@ -38,6 +40,8 @@ const IFLA_LINKINFO: u16 = 18;
 const IFLA_INFO_KIND: u16 = 1;
 const IFLA_NUM_TX_QUEUES: u16 = 31;
 const IFLA_GSO_MAX_SEGS: u16 = 40;
+const IFLA_PROP_LIST: u16 = 52;
+const IFLA_ALT_IFNAME: u16 = 53;
 
 impl Device {
     /// All devices of the namespace.
@@ -48,6 +52,17 @@ impl Device {
             .iter()
             .map(|payload| Self::parse(payload))
             .collect()
+    }
+
+    /// The device of the namespace with this name, be it an alternative one.
+    pub fn named(netlink: &mut Netlink, name: &str) -> Result<Option<Self>, NetlinkError> {
+        let devices = Self::list(netlink)?;
+        Ok(devices.into_iter().find(|device| device.is_called(name)))
+    }
+
+    /// Whether this is one of its names.
+    pub fn is_called(&self, name: &str) -> bool {
+        self.name == name || self.alternative_names.iter().any(|own| own == name)
     }
 
     /// Attributes are read one by one, not through a full parse: a kernel newer
@@ -67,6 +82,9 @@ impl Device {
         Ok(Self {
             index: header.index,
             name: text(name),
+            alternative_names: find(attributes, IFLA_PROP_LIST)
+                .map(|properties| find_all(&properties, IFLA_ALT_IFNAME).map(text).collect())
+                .unwrap_or_default(),
             up: header.flags.contains(LinkFlags::Up),
             carrier: header.flags.contains(LinkFlags::LowerUp),
             gso_max_segs: number(IFLA_GSO_MAX_SEGS)?,
@@ -93,6 +111,73 @@ impl Device {
         Request {
             message: RouteNetlinkMessage::SetLink(message),
             flags: NLM_F_ACK,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NESTED: u16 = 1 << 15;
+
+    /// An attribute as the kernel lays it out.
+    fn attribute(kind: u16, value: &[u8]) -> Vec<u8> {
+        let length = 4 + value.len() as u16;
+        let mut bytes = [length.to_ne_bytes(), kind.to_ne_bytes()].concat();
+        bytes.extend(value);
+        bytes.resize(bytes.len().next_multiple_of(4), 0);
+        bytes
+    }
+
+    /// The answer for eth0, number 3, with more attributes.
+    fn eth0(more: &[u8]) -> Vec<u8> {
+        let mut answer = vec![0u8; IFINFOMSG_LEN];
+        answer[4] = 3;
+        answer.extend(attribute(IFLA_IFNAME, b"eth0\0"));
+        for kind in [IFLA_MTU, IFLA_NUM_TX_QUEUES, IFLA_GSO_MAX_SEGS] {
+            answer.extend(attribute(kind, &9u32.to_ne_bytes()));
+        }
+        answer.extend(more);
+        answer
+    }
+
+    fn properties(names: &[&str]) -> Vec<u8> {
+        let names = names
+            .iter()
+            .map(|name| attribute(IFLA_ALT_IFNAME, format!("{name}\0").as_bytes()));
+        attribute(IFLA_PROP_LIST | NESTED, &names.collect::<Vec<_>>().concat())
+    }
+
+    #[test]
+    fn a_device_is_called_by_all_of_its_names() {
+        let names = ["enp1s0f0np0", "a-name-of-more-than-15-bytes"];
+        let device = Device::parse(&eth0(&properties(&names))).expect("it can be read");
+        assert_eq!((device.index, &*device.name), (3, "eth0"));
+        assert_eq!(device.alternative_names, names);
+        for name in names.into_iter().chain(["eth0"]) {
+            assert!(device.is_called(name), "{name}");
+        }
+        for name in ["", "eth", "eth00", "enp1s0f0np"] {
+            assert!(!device.is_called(name), "{name}");
+        }
+    }
+
+    /// Kernels before 5.5 have no such list.
+    #[test]
+    fn without_properties_there_is_one_name() {
+        for more in [vec![], properties(&[]), attribute(IFLA_PROP_LIST, &[1, 2])] {
+            let device = Device::parse(&eth0(&more)).expect("it can be read");
+            assert_eq!(device.alternative_names, [""; 0]);
+            assert!(device.is_called("eth0"));
+        }
+    }
+
+    #[test]
+    fn a_list_that_is_cut_does_no_harm() {
+        let whole = eth0(&properties(&["enp1s0f0np0", "wan"]));
+        for end in 0..whole.len() {
+            let _ = Device::parse(&whole[..end]);
         }
     }
 }

@@ -261,9 +261,14 @@ pub(super) fn refusal(payload: &[u8], attributes: usize) -> Result<Option<Refusa
 
 /// The value of the first attribute of a kind.
 pub(super) fn find(attributes: &[u8], kind: u16) -> Option<Vec<u8>> {
+    find_all(attributes, kind).next()
+}
+
+/// Those of all attributes of a kind.
+pub(super) fn find_all(attributes: &[u8], kind: u16) -> impl Iterator<Item = Vec<u8>> {
     NlasIterator::new(attributes)
-        .filter_map(Result::ok)
-        .find(|nla| nla.kind() == kind)
+        .map_while(Result::ok)
+        .filter(move |nla| nla.kind() == kind)
         .map(|nla| nla.value().to_vec())
 }
 
