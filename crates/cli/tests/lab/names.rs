@@ -42,6 +42,8 @@ fn a_link_by_an_alternative_name() {
         apply(&slow_on(LONG)).says(&[&says]).ok();
         // The present name.
         assert!(link("near1").attached);
+        let told = takt("status --output json").json();
+        assert_eq!(told["links"][0]["named"], LONG, "{told:#}");
         wire.assert_passes();
         // The same device, by its other names.
         for name in [SHORT, "near1"] {

@@ -18,7 +18,7 @@ pub struct Sample {
 /// A class of a link.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Class {
-    /// Of the link.
+    /// Of the link, as the policy names it.
     pub device: String,
     /// Of the class.
     pub name: String,
@@ -51,6 +51,8 @@ struct Status {
 #[derive(Deserialize)]
 struct Link {
     device: String,
+    /// Of a takt before this key, `None`.
+    named: Option<String>,
     problem: Option<String>,
     policy: Option<String>,
     classes: Vec<Counted>,
@@ -83,7 +85,7 @@ impl Sample {
         let status: Status = serde_json::from_slice(json)?;
         let mut sample = Self::default();
         for link in status.links {
-            let device = &link.device;
+            let device = link.named.unwrap_or(link.device);
             let problem = link.problem.map(|problem| format!("{device}: {problem}"));
             sample.problems.extend(problem);
             sample.policies.extend(link.policy);
@@ -113,5 +115,26 @@ impl Sample {
         sample.policies.sort();
         sample.policies.dedup();
         Ok(sample)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_link_goes_by_its_name_in_the_policy() {
+        let device_of = |named: &str| {
+            let json = format!(
+                "{{\"links\": [{{\"device\": \"eth0\", {named} \"problem\": null, \"policy\": \"a\", \
+                 \"classes\": [{{\"name\": \"voice\", \"sent_packets\": 0, \"sent_bytes\": 0, \
+                 \"dropped_packets\": 0, \"queued_packets\": 0, \"late_max_ns\": 0}}]}}]}}"
+            );
+            let sample = Sample::read(json.as_bytes()).expect("a status");
+            sample.classes[0].device.clone()
+        };
+        assert_eq!(device_of("\"named\": \"wan\","), "wan");
+        assert_eq!(device_of("\"named\": null,"), "eth0");
+        assert_eq!(device_of(""), "eth0");
     }
 }

@@ -289,6 +289,7 @@ pub(super) fn of_link(
         .collect();
     Ok(LinkStatus {
         device: port.map_or_else(|| record.device.clone(), |port| port.device.name.clone()),
+        named: Some(record.device.clone()),
         backend: record.shape.backend(),
         unkept: record.unkept.clone(),
         attached: stands,

@@ -52,6 +52,8 @@ pub use receive::{ReceiveStatus, Received};
 pub struct LinkStatus {
     /// Its name now; of one that is gone, the name it had when the policy was applied.
     pub device: String,
+    /// As the policy names it; `None` if takt's record of it is lost.
+    pub named: Option<String>,
     /// What carries out the policy.
     pub backend: Backend,
     /// What the policy asks for and the backend does not keep.
@@ -329,6 +331,7 @@ fn link_status(managed: &Managed, view: &View, with_flows: bool) -> LinkStatus {
     let receive = receive::status(managed, received.as_ref(), ports, view.helper_running);
     LinkStatus {
         device: port.map_or_else(|| managed.name(), |port| port.device.name.clone()),
+        named: managed.record.as_ref().map(|record| record.device.clone()),
         backend: Backend::Takt,
         unkept: Vec::new(),
         attached: port.is_some_and(|port| port.carries(managed.index)),
