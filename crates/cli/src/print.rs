@@ -9,6 +9,10 @@ use takt_policy::Diagnostics;
 
 use crate::{args::Output, exit::Exit, reasons::Reason};
 
+/// Of a device without IP.
+pub const WITHOUT_IP: &str =
+    "its packets are not IP: no packet can be classified there, and CoDel is off";
+
 /// Print a result. A closed output is not an error.
 pub fn result<T: Serialize>(output: Output, value: &T, text: impl FnOnce(&T) -> String) {
     let rendered = match output {

@@ -135,7 +135,14 @@ fn show(policy: &Policy, applied: &Applied, planned: Planned, output: Output) {
                 Backend::Takt => String::new(),
                 other => format!(" ({})", other.name()),
             };
-            format!("{}: {action}{backend}{receive}\n", outcome.device)
+            let without_ip = match outcome.without_ip {
+                true => format!("{}: {}\n", outcome.device, print::WITHOUT_IP),
+                false => String::new(),
+            };
+            format!(
+                "{}: {action}{backend}{receive}\n{without_ip}",
+                outcome.device
+            )
         });
         let tasks = policy.beats.as_ref().map_or(0, |beats| beats.tasks.len());
         let tasks = match tasks {

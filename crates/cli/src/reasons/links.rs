@@ -91,6 +91,16 @@ DEVICE_GONE = "takt::status::device_gone" ["the device is gone"]: "
 A device that carried a policy does not exist any more. Its counters are kept until `takt revert`, or
 until `takt apply` of a policy without it.
 ";
+NOT_SERVED = "takt::status::not_served" ["the device is back and not served"]: "
+The device of a link went, and another one has its name now, on which takt cannot carry out the
+policy: it is of a kind without Ethernet headers, or carries another program's qdisc. The message
+says which. taktd serves it as soon as that is no longer so; `takt revert` forgets the link.
+";
+WITHOUT_IP = "takt::status::without_ip" ["without_ip"]: "
+The device's packets are not IP: it is a CAN bus, an IEEE 802.15.4 radio or of a similar kind. Takt
+reads no header of theirs, so no match holds and all are of the default class, with its rate. CoDel
+(aqm) is off there: it drops to slow a sender down, and these take no such sign.
+";
 RECORD_LOST = "takt::status::record_lost" ["lost"]: "
 What takt wrote down of this link or of the tasks is gone from /run/takt or from the kernel's maps.
 The policy stays in force as it is, but names are lost, and so is what stood there before. `takt

@@ -1,10 +1,14 @@
 //! Devices that come and go, that are several, or that change.
 
-use std::fs;
+use std::{
+    fs::{self, File},
+    os::fd::AsRawFd,
+};
 
 use crate::{
     flow::{Flow, send_by_tcp},
     machine::DEFAULT,
+    recorder::send_can,
     shell::{run, run_far},
     takt::{apply, assert_no_trace, link, status, takt},
     wire::Wire,
@@ -88,6 +92,74 @@ fn a_device_that_went_away_is_forgotten_by_revert() {
         apply(SLOW).says(&["near1: attached"]).ok();
         assert!(link("near1").attached);
         wire.assert_passes();
+    });
+}
+
+/// A device of CAN's type, as long as this lives: kernels for virtual machines have no other.
+fn can_device(name: &str) -> File {
+    const ARPHRD_CAN: libc::c_ulong = 280;
+    let mut open = File::options();
+    let tun = open.read(true).write(true).open("/dev/net/tun").unwrap();
+    // SAFETY: zeroes are a valid request, and the kernel reads no more than it.
+    unsafe {
+        let mut request: libc::ifreq = std::mem::zeroed();
+        for (to, from) in request.ifr_name.iter_mut().zip(name.bytes()) {
+            *to = from as libc::c_char;
+        }
+        request.ifr_ifru.ifru_flags = (libc::IFF_TUN | libc::IFF_NO_PI) as libc::c_short;
+        assert_eq!(
+            libc::ioctl(tun.as_raw_fd(), libc::TUNSETIFF, &raw const request),
+            0
+        );
+        assert_eq!(
+            libc::ioctl(tun.as_raw_fd(), libc::TUNSETLINK, ARPHRD_CAN),
+            0
+        );
+    }
+    run(&format!("ip link set {name} up")).ok();
+    tun
+}
+
+/// CAN, whose frames have no header that takt reads.
+#[test]
+fn on_a_device_without_ip_nothing_is_classified() {
+    const POLICY: &str = r#"
+[link.can7]
+rate = "1mbit"
+
+[[link.can7.class]]
+name = "slow"
+rate = "100kbit"
+match = { proto = "udp" }
+"#;
+    DEFAULT.run(|| {
+        let can = can_device("can7");
+        for backend in ["takt", "tree"] {
+            let policy =
+                POLICY.replacen("1mbit\"", &format!("1mbit\"\nbackend = \"{backend}\""), 1);
+            apply(&policy)
+                .says(&["can7: attached", "can7: its packets are not IP"])
+                .ok();
+            for _ in 0..20 {
+                send_can("can7");
+            }
+            let told = takt("status --output json").json();
+            let link = &told["links"][0];
+            assert_eq!(link["without_ip"], true, "{told:#}");
+            let classes = link["classes"].as_array().unwrap();
+            assert!(
+                classes.iter().all(|class| class["aqm"].is_null()),
+                "{told:#}"
+            );
+            let all = classes.iter().find(|class| class["name"] == "default");
+            assert_eq!(all.unwrap()["enqueued_packets"], 20, "{told:#}");
+            takt("status")
+                .says(&["no packet can be classified there"])
+                .ok();
+            takt("revert").ok();
+        }
+        drop(can);
+        assert_no_trace();
     });
 }
 

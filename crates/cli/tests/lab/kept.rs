@@ -103,6 +103,41 @@ fn a_device_that_comes_back_is_served_again() {
     }
 }
 
+/// A tun device has no Ethernet header, by which packets of the background come back.
+#[test]
+fn of_a_device_that_cannot_be_served_status_says_why() {
+    DEFAULT.run(|| {
+        let wires = [1, 2].map(Wire::new);
+        let daemon = Daemon::start();
+        apply(POLICY).ok();
+        run("ip link del near2").ok();
+        run("ip tuntap add near2 mode tun").ok();
+        let told = |device: &str, part: &str| {
+            soon(device, |link| {
+                let problem = link.problem.as_deref();
+                problem.is_some_and(|problem| problem.contains(part))
+            })
+        };
+        told(
+            "near2",
+            "back and not served: its packets have no Ethernet header",
+        );
+        run("ip tuntap del near2 mode tun").ok();
+        told("near2", "the device is gone");
+        wires[1].make();
+        served("near2");
+
+        daemon.ends_with(Signal::SIGKILL);
+        run("ip link del near1").ok();
+        wires[0].make();
+        run("tc qdisc replace dev near1 root handle 8123: fq").ok();
+        told("near1", "it carries another program's qdisc, fq 8123:");
+        run("tc qdisc del dev near1 root").ok();
+        takt("revert").ok();
+        assert_no_trace();
+    });
+}
+
 #[test]
 fn while_taktd_is_away_as_well() {
     DEFAULT.run(|| {

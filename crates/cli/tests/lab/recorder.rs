@@ -61,6 +61,16 @@ impl Recorder {
     }
 }
 
+/// Sends a frame of CAN, which has 16 bytes in the kernel.
+pub fn send_can(device: &str) {
+    const ETH_P_CAN: u16 = 0x000c;
+    let socket = bound(device, ETH_P_CAN);
+    let mut frame = [0u8; 16];
+    // Its identifier and its length.
+    (frame[0], frame[4]) = (0x23, 8);
+    send(&socket, &frame);
+}
+
 /// Sends a frame out of the near end, marked if `mark` is not 0.
 pub fn send_frame(wire: &Wire, frame: &[u8], mark: u32) {
     let socket = bound(&wire.near, 0);
@@ -70,6 +80,10 @@ pub fn send_frame(wire: &Wire, frame: &[u8], mark: u32) {
         libc::SO_MARK,
         mark as libc::c_int,
     );
+    send(&socket, frame);
+}
+
+fn send(socket: &OwnedFd, frame: &[u8]) {
     // SAFETY: the buffer is as long as said.
     let sent = unsafe { libc::send(socket.as_raw_fd(), frame.as_ptr().cast(), frame.len(), 0) };
     assert_eq!(sent, frame.len() as isize, "{}", io::Error::last_os_error());

@@ -29,6 +29,8 @@ pub(super) struct Parts<'a> {
     links: Links<'a>,
     /// The links' devices, as the policy has them.
     devices: Vec<String>,
+    /// Those of them whose packets are not IP.
+    without_ip: Vec<String>,
 }
 
 impl<'a> Parts<'a> {
@@ -40,6 +42,14 @@ impl<'a> Parts<'a> {
         host: &mut Host,
     ) -> Result<Self, Undecided> {
         names::refuse_two_of_one(policy, host.ports()?.iter().map(|port| &port.device))?;
+        let ports = host.ports()?;
+        let devices: Vec<String> = { policy.links.iter() }
+            .map(|link| link.device.clone())
+            .collect();
+        let is_without_ip = |name: &str| {
+            let mut devices = ports.iter().map(|port| &port.device);
+            devices.any(|device| device.is_called(name) && link::is_without_ip(device))
+        };
         let beats = policy.beats.as_ref().map(|beats| (beats, source));
         let crowd = policy.crowd.as_ref().map(|crowd| (crowd, source));
         let radio = policy.radio.as_ref().map(|_| source);
@@ -59,11 +69,11 @@ impl<'a> Parts<'a> {
             radio: Radio::decide(radio, host.netns_cookie)?,
             stock,
             links,
-            devices: policy
-                .links
-                .iter()
-                .map(|link| link.device.clone())
+            without_ip: { devices.iter() }
+                .filter(|name| is_without_ip(name))
+                .cloned()
                 .collect(),
+            devices,
         })
     }
 
@@ -96,6 +106,9 @@ impl<'a> Parts<'a> {
             place.unwrap_or(self.devices.len())
         };
         outcomes.sort_by_key(place);
+        for outcome in &mut outcomes {
+            outcome.without_ip = self.without_ip.contains(&outcome.device);
+        }
         outcomes
     }
 

@@ -25,6 +25,7 @@ use crate::{
         sockets::{NoUser, Slot},
         stations,
         takeover::{Release, release},
+        without_ip::on_device,
     },
     os::netlink::{Device, Port},
     part::Foreign,
@@ -182,6 +183,7 @@ pub(crate) fn decide(
     mut found: Found,
 ) -> Result<Vec<Step>, Refusal> {
     let plan_link = |link: &Link, device: &Device, before: &ClassIds| -> Result<Plan, Refusal> {
+        let link = &*on_device(link, device);
         let mut planned = plan(link, before, questions).map_err(|problem| Refusal::Plan {
             device: link.device.clone(),
             problem,

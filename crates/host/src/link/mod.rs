@@ -4,7 +4,8 @@
 //! changes the devices, [`program`] and [`memory`] are the loaded programs and a link's part of
 //! them, [`record`] remembers a link, [`takeover`] has the requests that attach the qdisc to a
 //! device and give the device back. [`lost`] finds links that their devices lost, and [`conflict`] is
-//! what is known of the programs that did it. [`named`] finds a device's link, for [`stations`] and
+//! what is known of the programs that did it; [`returned`] tells why a device that is back is not
+//! served. [`without_ip`] knows the devices on which nothing can be classified. [`named`] finds a device's link, for [`stations`] and
 //! [`uploads`]. [`hook`] attaches programs before the qdisc: [`receive`] and
 //! [`mark`].
 
@@ -28,11 +29,13 @@ pub(crate) mod program;
 pub(crate) mod receive;
 mod record;
 pub(crate) mod registered;
+pub(crate) mod returned;
 pub(crate) mod sockets;
 pub mod stations;
 pub(crate) mod status;
 mod takeover;
 pub mod thinning;
+mod without_ip;
 
 pub(crate) use conflict::Conflicts;
 pub use conflict::{Changer, ConflictStatus};
@@ -47,6 +50,7 @@ pub use status::{
     AqmStatus, ClassStatus, Counters, DepartureStatus, DeviceState, FlowStatus, FlowTotals,
     LinkStatus, Share, TenantStatus,
 };
+pub(crate) use without_ip::{is_without_ip, on_device};
 
 use crate::error::Error;
 

@@ -58,6 +58,8 @@ pub struct Outcome {
     pub backend: Backend,
     /// The device that its incoming background packets are sent through.
     pub receive: Option<String>,
+    /// Whether its packets are not IP (CAN and others): none can be classified, and CoDel is off.
+    pub without_ip: bool,
 }
 
 /// What happened to a device.
@@ -268,6 +270,7 @@ impl<'a> Links<'a> {
             action: Action::Detached,
             backend: Backend::Takt,
             receive: None,
+            without_ip: false,
         });
         self.steps.iter().map(outcome).chain(given_back).collect()
     }
@@ -683,5 +686,6 @@ fn outcome(step: &Step) -> Outcome {
         action,
         backend: Backend::Takt,
         receive,
+        without_ip: false,
     }
 }

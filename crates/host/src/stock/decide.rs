@@ -67,6 +67,7 @@ impl<'a> Stock<'a> {
             let port = port.ok_or_else(|| Refusal::NoDevice {
                 device: link.device.clone(),
             })?;
+            let link = &*link::on_device(link, &port.device);
             let place = Place::new(host.netns_cookie, port.device.index);
             places.remove(&place);
             let standing = Standing::read(&mut host.netlink, port, &place)?;

@@ -148,6 +148,7 @@ impl<'a> Stock<'a> {
                 action: step.action(),
                 backend: step.record().shape.backend(),
                 receive: None,
+                without_ip: false,
             })
             .collect()
     }

@@ -1,5 +1,7 @@
 //! A link's counters, which the kernel's qdiscs or its program keep, in the form of any link's.
 
+use std::borrow::Cow;
+
 use takt_algo::sys::{TAKT_SHARED_BITS, takt_edt_class};
 use takt_planner::{
     departure::{ClassTerms, Departure},
@@ -20,6 +22,7 @@ use crate::{
     link::{
         AqmStatus, ClassStatus, ConflictStatus, Conflicts, Counters as ClassCounters,
         DepartureStatus, DeviceState, FlowStatus, FlowTotals, LinkStatus, Share, TenantStatus,
+        is_without_ip, on_device, returned,
     },
     os::{
         OsError, clock,
@@ -259,6 +262,11 @@ pub(super) fn of_link(
         let mut links = policy.links.iter();
         links.find(|link| link.device == record.device)
     });
+    let on_device = link.map(|link| match port {
+        Some(port) => on_device(link, &port.device),
+        None => Cow::Borrowed(link),
+    });
+    let link = on_device.as_deref();
     let conflict = match port {
         Some(port) if !stands => {
             let known = Conflicts::read(host.netns_cookie)?;
@@ -274,10 +282,8 @@ pub(super) fn of_link(
         (Some(conflict), _) => Some(format!(
             "{conflict}; `takt apply` puts takt back, `takt revert` forgets it"
         )),
-        (None, None) => Some(
-            "the device is gone; taktd puts takt back when it returns, `takt revert` forgets it"
-                .to_owned(),
-        ),
+        // Whatever it is now, these backends can serve it.
+        (None, None) => Some(returned::problem(&record.device, &host.ports()?, |_| None)),
         (None, Some(_)) => standing
             .filter(|standing| standing.is_unfinished)
             .map(|_| "a takt died while it changed the link; `takt apply` completes it".to_owned()),
@@ -294,6 +300,7 @@ pub(super) fn of_link(
         unkept: record.unkept.clone(),
         attached: stands,
         device_state: port.map(|port| DeviceState::of(&port.device)),
+        without_ip: port.is_some_and(|port| is_without_ip(&port.device)),
         problem,
         conflict,
         generation: record.generation,

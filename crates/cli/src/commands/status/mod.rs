@@ -111,6 +111,9 @@ fn link_text(link: &LinkStatus) -> String {
             "  the device {why}: packets are dropped before they reach takt"
         );
     }
+    if link.without_ip {
+        let _ = writeln!(text, "  {}", print::WITHOUT_IP);
+    }
     if link.backend != Backend::Takt {
         let _ = writeln!(text, "  backend: {}", link.backend.name());
     }

@@ -29,7 +29,9 @@ use crate::{
         managed::Managed,
         program::Program,
         record::Record,
+        returned::{self, GONE, refused_kind},
         stations::is_stations,
+        without_ip::is_without_ip,
     },
     os::{
         clock,
@@ -62,6 +64,8 @@ pub struct LinkStatus {
     pub attached: bool,
     /// Whether it sends at all; `None` if it is gone.
     pub device_state: Option<DeviceState>,
+    /// Whether its packets are not IP (CAN and others): none can be classified, and CoDel is off.
+    pub without_ip: bool,
     /// What is wrong, if anything is, and what to do about it.
     pub problem: Option<String>,
     /// Another program's change to the device; `None`: it carries takt, or is gone.
@@ -336,7 +340,8 @@ fn link_status(managed: &Managed, view: &View, with_flows: bool) -> LinkStatus {
         unkept: Vec::new(),
         attached: port.is_some_and(|port| port.carries(managed.index)),
         device_state: port.map(|port| DeviceState::of(&port.device)),
-        problem: problem(managed, port, conflict.as_ref())
+        without_ip: port.is_some_and(|port| is_without_ip(&port.device)),
+        problem: problem(managed, port, conflict.as_ref(), ports)
             .or_else(|| gap::problem(gap.as_ref()))
             .or_else(|| background::problem(managed, view.helper_running))
             .or_else(|| receive::problem(receive.as_ref()))
@@ -395,6 +400,7 @@ fn problem(
     managed: &Managed,
     port: Option<&Port>,
     conflict: Option<&ConflictStatus>,
+    ports: &[Port],
 ) -> Option<String> {
     if let Some(conflict) = conflict {
         return Some(format!(
@@ -402,10 +408,14 @@ fn problem(
         ));
     }
     match port {
-        None => Some(
-            "the device is gone; taktd puts takt back when it returns, `takt revert` forgets it"
-                .to_owned(),
-        ),
+        None => {
+            let record = managed.record.as_ref();
+            Some(record.map_or(GONE.to_owned(), |record| {
+                let refusal =
+                    |device: &Device| refused_kind(&record.device, &record.source, device);
+                returned::problem(&record.device, ports, refusal)
+            }))
+        }
         Some(_) if !managed.marks => Some(
             "packets are not marked: another program removed takt's from the device's egress; \
              `takt apply` attaches it again"
