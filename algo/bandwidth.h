@@ -32,6 +32,8 @@
  */
 #define TAKT_BANDWIDTH_RUN_US 4000ULL
 
+#define TAKT_BANDWIDTH_STEP_LONG_NS 500000000ULL
+
 struct takt_bandwidth {
 	u64 period_ns;		/* at most a second */
 	u64 quota_ns;
@@ -53,6 +55,21 @@ TAKT_FN void takt_bandwidth_set(struct takt_bandwidth *bandwidth, u64 period_us,
 				 TAKT_BANDWIDTH_CREDIT_MIN_NS);
 }
 
+/*
+ * How far the clock moves on for a run. Where that is long, it varies by a quarter, the same on
+ * average: many groups that began together would else be due together, and others have to share
+ * the CPU with all of them then.
+ */
+TAKT_FN u64 takt_bandwidth_step(const struct takt_bandwidth *bandwidth, u64 now_ns, u64 ran_ns)
+{
+	u64 step_ns = ran_ns * bandwidth->period_ns / takt_max(bandwidth->quota_ns, 1);
+	u64 random = now_ns * 0x9e3779b97f4a7c15ULL >> 54;	/* of 1,024 */
+
+	if (step_ns < TAKT_BANDWIDTH_STEP_LONG_NS)
+		return step_ns;
+	return step_ns - step_ns / 4 + step_ns / 2048 * random;
+}
+
 /* A thread of the group ran until now. */
 TAKT_FN void takt_bandwidth_charge(struct takt_bandwidth *bandwidth, u64 now_ns, u64 ran_ns)
 {
@@ -62,8 +79,7 @@ TAKT_FN void takt_bandwidth_charge(struct takt_bandwidth *bandwidth, u64 now_ns,
 
 	if (next_ns < least_ns)
 		__sync_val_compare_and_swap(&bandwidth->next_ns, next_ns, least_ns);
-	__sync_fetch_and_add(&bandwidth->next_ns,
-			     ran * bandwidth->period_ns / takt_max(bandwidth->quota_ns, 1));
+	__sync_fetch_and_add(&bandwidth->next_ns, takt_bandwidth_step(bandwidth, now_ns, ran));
 	next_ns = bandwidth->next_ns;
 	if (next_ns > now_ns + TAKT_BANDWIDTH_WAIT_MAX_NS)
 		__sync_val_compare_and_swap(&bandwidth->next_ns, next_ns,
