@@ -15,7 +15,7 @@ use crate::guest::protocol::MODULES_DIR;
 
 /// The modules of a lab machine. One that a kernel has built in, or does not have at all, is
 /// left out.
-const WANTED: [&str; 40] = [
+const WANTED: [&str; 49] = [
     // The channel to the host.
     "virtio_pci",
     "virtio_console",
@@ -41,6 +41,15 @@ const WANTED: [&str; 40] = [
     "sch_etf",
     "sch_mqprio",
     "sch_netem",
+    "sch_choke",
+    "sch_ets",
+    "sch_fq_pie",
+    "sch_gred",
+    "sch_multiq",
+    "sch_pie",
+    "sch_red",
+    "sch_sfb",
+    "sch_sfq",
     "sch_ingress",
     "cls_basic",
     "cls_bpf",
