@@ -301,6 +301,7 @@ mod tests {
             handle: Handle(handle),
             parent: Handle::ROOT,
             options: Vec::new(),
+            sizes: Vec::new(),
         }
     }
 

@@ -17,6 +17,7 @@ pub(crate) fn qdisc_of(index: u32) -> Qdisc {
         handle: Handle(handle_of(index)),
         parent: Handle::ROOT,
         options: Vec::new(),
+        sizes: Vec::new(),
     }
 }
 

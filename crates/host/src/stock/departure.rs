@@ -21,6 +21,7 @@ pub(super) fn set(record: &StockRecord, fq: &Fq, drops_beyond: bool) -> Vec<Requ
         handle: record.shape.handle(),
         parent: Handle::ROOT,
         options,
+        sizes: Vec::new(),
     };
     let options = options_of(fq, drops_beyond);
     if record.queues <= 1 {

@@ -29,6 +29,7 @@ pub(super) fn make(record: &StockRecord, tree: &Tree, program: &OwnedFd) -> Vec<
         handle: tree_class(0),
         parent: Handle::ROOT,
         options: htb_options(tree.default_minor),
+        sizes: Vec::new(),
     };
     let mut requests = vec![root.set_root(device)];
     for node in &tree.nodes {

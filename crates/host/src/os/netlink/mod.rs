@@ -2,6 +2,7 @@
 
 mod changes;
 mod classifier;
+mod codel_times;
 mod counters;
 mod device;
 pub(crate) mod fuzz;

@@ -2,18 +2,22 @@
 
 use std::fmt;
 
-use netlink_packet_core::{DefaultNla, NLM_F_CREATE, NLM_F_REPLACE};
+use netlink_packet_core::{DefaultNla, NLA_F_NESTED, NLM_F_CREATE, NLM_F_REPLACE};
 use netlink_packet_route::{
     RouteNetlinkMessage,
     tc::{TcAttribute, TcHandle, TcHeader, TcMessage},
 };
 use serde::{Deserialize, Serialize};
 
-use super::socket::{Netlink, NetlinkError, Request, find, text};
+use super::{
+    codel_times::to_be_listed,
+    socket::{Netlink, NetlinkError, Request, find, text},
+};
 
 pub(super) const TCMSG_LEN: usize = 20;
 pub(super) const TCA_KIND: u16 = 1;
 pub(super) const TCA_OPTIONS: u16 = 2;
+pub(super) const TCA_STAB: u16 = 8;
 
 const CLSACT: &str = "clsact";
 
@@ -52,6 +56,10 @@ pub struct Qdisc {
     pub handle: Handle,
     pub parent: Handle,
     pub options: Vec<u8>,
+    /// How it computes packets' sizes, as the kernel lists that; empty: it takes them as they are.
+    /// Records of an earlier takt have none.
+    #[serde(default)]
+    pub sizes: Vec<u8>,
 }
 
 impl Qdisc {
@@ -122,6 +130,7 @@ impl Qdisc {
             handle: Handle(header.handle.into()),
             parent: Handle(header.parent.into()),
             options: find(attributes, TCA_OPTIONS).unwrap_or_default(),
+            sizes: find(attributes, TCA_STAB).unwrap_or_default(),
         })
     }
 
@@ -131,9 +140,14 @@ impl Qdisc {
         message
             .attributes
             .push(TcAttribute::Kind(self.kind.clone()));
-        if !self.options.is_empty() {
-            let options = DefaultNla::new(TCA_OPTIONS, self.options.clone());
-            message.attributes.push(TcAttribute::Other(options));
+        let options = to_be_listed(&self.kind, &self.options);
+        // Some kinds demand the flag, and others ignore it.
+        let options_kind = TCA_OPTIONS | NLA_F_NESTED;
+        for (kind, value) in [(options_kind, options), (TCA_STAB, self.sizes.clone())] {
+            if !value.is_empty() {
+                let attribute = DefaultNla::new(kind, value);
+                message.attributes.push(TcAttribute::Other(attribute));
+            }
         }
         Request {
             message: RouteNetlinkMessage::NewQueueDiscipline(message),
