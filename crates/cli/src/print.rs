@@ -1,10 +1,13 @@
 //! Printing results and errors in the requested form.
 
-use std::io::{self, IsTerminal, Write};
+use std::{
+    collections::BTreeSet,
+    io::{self, IsTerminal, Write},
+};
 
 use serde::Serialize;
 use serde_json::{Value, json};
-use takt_host::{Datagrams, Undecided};
+use takt_host::{Datagrams, Foreign, Undecided};
 use takt_policy::Diagnostics;
 
 use crate::{args::Output, exit::Exit, reasons::Reason};
@@ -114,6 +117,26 @@ pub fn refused_by(program: &str, output: Output, failure: impl Into<Failure>) ->
 /// Print an error and return its exit code.
 pub fn failure(output: Output, exit: Exit, message: &dyn std::fmt::Display) -> Exit {
     refused(output, Failure::plain(exit, message.to_string()))
+}
+
+/// Say in a result what was left as other programs have it, or could not be restored: an error with
+/// the first one's code.
+pub fn note_foreign(value: &mut Value, foreign: &[Foreign]) {
+    if let Some(first) = foreign.first() {
+        value["error"] = json!(first.to_string());
+        value["code"] = json!(<&Reason>::from(first).code);
+    }
+}
+
+/// The lines that name the explanations of these.
+pub fn more_of(foreign: &[Foreign]) -> String {
+    let codes: BTreeSet<&str> = { foreign.iter() }
+        .map(|foreign| <&Reason>::from(foreign).short())
+        .collect();
+    let lines = codes.iter();
+    lines
+        .map(|code| format!("  more: takt explain {code}\n"))
+        .collect()
 }
 
 /// Print a warning.

@@ -69,7 +69,11 @@ pub fn run(file: &Path, options: Options, confirm: Option<Duration>, output: Out
         },
         Ok((applied, trial)) => {
             show(&policy, &applied, Planned::No, output);
-            trial.map_or(Exit::Done, |trial| trial.decide(output))
+            let decided = trial.map_or(Exit::Done, |trial| trial.decide(output));
+            match decided {
+                Exit::Done if !applied.foreign.is_empty() => Exit::Changed,
+                decided => decided,
+            }
         }
     }
 }
@@ -111,6 +115,7 @@ fn show(policy: &Policy, applied: &Applied, planned: Planned, output: Output) {
         "crowd": applied.crowd,
         "handed_over": applied.handed_over,
     });
+    print::note_foreign(&mut value, &applied.foreign);
     let difference = match planned {
         Planned::No => String::new(),
         Planned::Yes(changes) => {
@@ -170,13 +175,16 @@ fn show(policy: &Policy, applied: &Applied, planned: Planned, output: Output) {
             let action = describe_crowd(action, dry_run);
             format!("crowd: {action}\n")
         });
+        let not_restored = applied.foreign.iter().map(|foreign| format!("{foreign}\n"));
         handed_over
             .into_iter()
             .chain(lines)
+            .chain(not_restored)
             .chain(beats)
             .chain(displaced)
             .chain(radio)
             .chain(crowd)
+            .chain([print::more_of(&applied.foreign)])
             .chain([difference])
             .collect()
     });

@@ -1,5 +1,3 @@
-use std::collections::BTreeSet;
-
 use serde_json::{Value, json};
 use takt_host::{Ending, Undone};
 
@@ -8,7 +6,6 @@ use crate::{
     commands::apply::{describe_beats, describe_crowd},
     exit::Exit,
     print,
-    reasons::Reason,
 };
 
 pub fn run(output: Output) -> Exit {
@@ -34,16 +31,12 @@ pub fn run(output: Output) -> Exit {
             .iter()
             .filter(|foreign| foreign.device().is_none())
             .map(|foreign| format!("{foreign}\n"));
-        let reasons: BTreeSet<&str> = reasons(&undone).map(Reason::short).collect();
-        let more = reasons
-            .into_iter()
-            .map(|code| format!("  more: takt explain {code}\n"));
         let lines: String = links
             .chain(beats)
             .chain(radio)
             .chain(crowd)
             .chain(others)
-            .chain(more)
+            .chain([print::more_of(&undone.foreign)])
             .collect();
         match lines.as_str() {
             "" => "nothing to revert".to_owned(),
@@ -60,13 +53,6 @@ pub fn run(output: Output) -> Exit {
 /// The list of what was undone; if something was left alone, an error that says why.
 fn as_json(undone: &Undone) -> Value {
     let mut value = json!(undone);
-    if let Some(first) = undone.foreign.first() {
-        value["error"] = json!(first.to_string());
-        value["code"] = json!(<&Reason>::from(first).code);
-    }
+    print::note_foreign(&mut value, &undone.foreign);
     value
-}
-
-fn reasons(undone: &Undone) -> impl Iterator<Item = &'static Reason> {
-    undone.foreign.iter().map(<&Reason>::from)
 }

@@ -74,6 +74,19 @@ The device carries a queueing discipline with classes, filters or further discip
 could not put that back as it was, so it does not take it away, not even with --replace. If it is to
 go, delete it: `tc qdisc del dev DEV root`.
 ";
+QDISC_UNPROVED = "takt::host::qdisc_unproved": "
+With --replace, takt first tries whether the queueing discipline comes back: it puts what the kernel
+lists of it on a device in a network namespace of its own, and compares what is listed there. Some
+disciplines have settings that the kernel does not list (the size table of stab, red's table, a netem's
+distribution of delays), others are not taken back as they are listed (htb). Those are not
+replaced. If it is to go, delete it, and keep the command that sets it up: `tc qdisc del dev DEV root`.
+";
+QDISC_NOT_RESTORED = "takt::host::qdisc_not_restored": "
+The device carried another queueing discipline before takt, and the kernel refused to have it back. The
+device has the kernel's default now, takt's is gone from it, and all other devices were given back as
+ever. Set the discipline up again as at first: `tc qdisc replace dev DEV root ...`. Takt replaces only what
+came back in a trial; an earlier takt did not try, and a kernel's module may be gone by now.
+";
 QDISC_CHANGED = "takt::host::qdisc_changed": "
 The device carried takt, and carries something else now: a user changed it with tc, or a network
 manager did. It is left as it is. `takt apply` takes it again (with --replace if need be), `takt

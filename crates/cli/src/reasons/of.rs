@@ -143,6 +143,8 @@ impl From<&Foreign> for &'static Reason {
         match foreign {
             Foreign::NeedsReplace { .. } => &host::QDISC_IN_THE_WAY,
             Foreign::Irreplaceable { .. } => &host::QDISC_IRREPLACEABLE,
+            Foreign::Unproved { .. } => &host::QDISC_UNPROVED,
+            Foreign::NotRestored { .. } => &host::QDISC_NOT_RESTORED,
             Foreign::Changed { .. } => &host::QDISC_CHANGED,
             Foreign::Congestion { .. } => &host::CONGESTION_CHANGED,
             Foreign::Gone { .. } => &host::DEVICE_GONE,

@@ -51,6 +51,7 @@ mod caches;
 mod cgroup_limits;
 mod classify;
 mod codes;
+mod comes_back;
 mod containers;
 mod contract;
 mod cost;

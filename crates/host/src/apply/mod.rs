@@ -31,9 +31,9 @@ use crate::{
     crowd::CrowdAction,
     error::Error,
     helper::{self, Ended, Stay},
-    link::{Outcome, Owners, Replace},
+    link::{Action, Outcome, Owners, Replace},
     os::capability,
-    part::Host,
+    part::{Foreign, Host},
     state::source::Source,
     stock,
 };
@@ -57,7 +57,7 @@ impl Options {
 }
 
 /// What was done to a host.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Serialize)]
 pub struct Applied {
     /// Those of the policy, in its order, and then those that it no longer names.
     pub links: Vec<Outcome>,
@@ -71,6 +71,9 @@ pub struct Applied {
     pub crowd: Option<CrowdAction>,
     /// Whether programs of another version of takt were replaced, with another layout.
     pub handed_over: bool,
+    /// Devices that were given back without the qdisc that they had before.
+    #[serde(skip)]
+    pub foreign: Vec<Foreign>,
 }
 
 /// Make this host's links, threads and congestion windows, and taktd's stations, follow the
@@ -156,6 +159,14 @@ pub(crate) fn apply_locked(
         Some(handover) => handover.end(done)?,
         None => done?,
     }
+    applied.foreign = std::mem::take(&mut host.not_restored);
+    // A device that goes from one backend to another was not given back for long.
+    let attached = |device: &str| {
+        let mut links = applied.links.iter();
+        links.any(|link| link.device == device && link.action != Action::Detached)
+    };
+    let is_attached = |foreign: &Foreign| foreign.device().is_some_and(attached);
+    applied.foreign.retain(|foreign| !is_attached(foreign));
     Ok(applied)
 }
 

@@ -59,8 +59,6 @@ impl<'a> Parts<'a> {
         for (device, before) in stock.given_back() {
             host.assume_root(device, before.qdisc.clone(), before.gso_max_segs)?;
         }
-        let returned = stock.given_back().map(|(device, _)| device);
-        let replace = &replace.also(returned);
         let mut links = Links::decide(&assigned.takt, source, replace, owners, slot, host)?;
         links.hand_over(&stock.devices());
         Ok(Self {
@@ -120,6 +118,7 @@ impl<'a> Parts<'a> {
             radio: policy.radio.is_some(),
             crowd: self.windows.action(),
             handed_over: false,
+            foreign: Vec::new(),
         }
     }
 }

@@ -15,7 +15,7 @@ use crate::{
     crowd,
     error::Error,
     helper::Coming,
-    link::{self, Carrier, Owners, Replace},
+    link::{self, Carrier, Owners, Replace, proof},
     os::netlink::{Port, Qdisc},
     part::{Ending, Foreign, Host},
     state::source::Source,
@@ -99,8 +99,9 @@ impl<'a> Restoration<'a> {
         spare_windows(policy, congestion, &mut left)?;
         let source = before.source;
         let replace = Replace::Only(replace);
-        apply_locked(policy, source, &replace, false, &before.owners, None)
+        let applied = apply_locked(policy, source, &replace, false, &before.owners, None)
             .map_err(|refusal| not_restorable(source, refusal))?;
+        left.extend(applied.foreign.into_iter().map(Error::from));
         Ok(left)
     }
 
@@ -163,7 +164,13 @@ fn spare_devices(
         .links
         .retain(|link| match judge(link, &ports, &carriers, replaced) {
             Fate::Stays => true,
-            Fate::Comes(ifindex) => replace.insert(ifindex),
+            Fate::Comes(port) => match proof::require(&link.device, port) {
+                Ok(()) => replace.insert(port.device.index),
+                Err(error) => {
+                    left.push(error);
+                    false
+                }
+            },
             Fate::WasNot => false,
             Fate::Changed(foreign) => {
                 left.push(foreign.into());
@@ -175,18 +182,23 @@ fn spare_devices(
 
 /// What to do with a link of the policy that is restored.
 #[derive(Debug)]
-enum Fate {
+enum Fate<'a> {
     /// Its device carries takt now.
     Stays,
-    /// The device with this number was given back, and is as takt left it.
-    Comes(u32),
+    /// This device was given back, and is as takt left it.
+    Comes(&'a Port),
     /// Its device did not carry takt before.
     WasNot,
     /// The device was changed meanwhile.
     Changed(Foreign),
 }
 
-fn judge(link: &Link, ports: &[Port], carriers: &[Carrier], replaced: &Replaced) -> Fate {
+fn judge<'a>(
+    link: &Link,
+    ports: &'a [Port],
+    carriers: &[Carrier],
+    replaced: &Replaced,
+) -> Fate<'a> {
     let Some(port) = ports
         .iter()
         .find(|port| port.device.is_called(&link.device))
@@ -210,7 +222,7 @@ fn judge(link: &Link, ports: &[Port], carriers: &[Carrier], replaced: &Replaced)
 }
 
 /// `carries`: whether the device carries what takt put there, if takt has a link of it.
-fn fate(port: &Port, carries: Option<bool>, before: Option<&Device>) -> Fate {
+fn fate<'a>(port: &'a Port, carries: Option<bool>, before: Option<&Device>) -> Fate<'a> {
     let changed = || Foreign::Changed {
         device: port.device.name.clone(),
         found: port.describe_root(),
@@ -227,7 +239,7 @@ fn fate(port: &Port, carries: Option<bool>, before: Option<&Device>) -> Fate {
                     handle: root.handle.to_string(),
                     what,
                 }),
-                _ => Fate::Comes(port.device.index),
+                _ => Fate::Comes(port),
             }
         }
         (None, Some(_)) => Fate::Changed(changed()),
@@ -315,6 +327,7 @@ mod tests {
             device,
             root,
             below_root: None,
+            is_given_back: false,
         }
     }
 
@@ -327,8 +340,9 @@ mod tests {
         let fq = || Some(qdisc("fq", 0x8123_0000));
         for root in [None, fq()] {
             let given = before(root.clone());
-            let found = fate(&port(root), None, Some(&given));
-            assert!(matches!(found, Fate::Comes(7)), "{found:?}");
+            let port = port(root);
+            let found = fate(&port, None, Some(&given));
+            assert!(matches!(found, Fate::Comes(_)), "{found:?}");
         }
         // The qdiscs below it were added later.
         let below = Port {
@@ -353,7 +367,8 @@ mod tests {
             (again, None, fq.clone()),
             (None, None, fq.clone()),
         ] {
-            let found = fate(&port(root), carries, Some(&before(given)));
+            let port = port(root);
+            let found = fate(&port, carries, Some(&before(given)));
             assert!(
                 matches!(found, Fate::Changed(Foreign::Changed { .. })),
                 "{found:?}"
@@ -365,10 +380,12 @@ mod tests {
     fn what_was_not_takts_does_not_become_it() {
         let fq = Some(qdisc("fq", 0x8123_0000));
         for carries in [None, Some(false)] {
-            let found = fate(&port(fq.clone()), carries, None);
+            let port = port(fq.clone());
+            let found = fate(&port, carries, None);
             assert!(matches!(found, Fate::WasNot), "{found:?}");
         }
-        let found = fate(&port(fq), Some(true), None);
+        let port = port(fq);
+        let found = fate(&port, Some(true), None);
         assert!(matches!(found, Fate::Stays), "{found:?}");
     }
 }

@@ -65,5 +65,13 @@ fn revert_with(work: impl FnOnce() -> Result<Undone, Error>) -> Result<Undone, E
 pub(super) fn revert_all(ending: Ending) -> Result<Undone, Error> {
     let host = &mut Host::open()?;
     parts::sweep(host)?;
-    parts::revert(host, ending)
+    let mut undone = parts::revert(host, ending)?;
+    for foreign in host.not_restored.drain(..) {
+        undone.links.push(Reverted {
+            device: foreign.device().unwrap_or_default().to_owned(),
+            left: Some(foreign.to_string()),
+        });
+        undone.foreign.push(foreign);
+    }
+    Ok(undone)
 }

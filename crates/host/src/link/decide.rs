@@ -20,6 +20,7 @@ use crate::{
         managed::Managed,
         memory::Owner,
         outdated::Left,
+        proof,
         receive::{NoReceive, Side, Wanted, check},
         record::{Before, Record},
         sockets::{NoUser, Slot},
@@ -110,7 +111,10 @@ pub(crate) enum Step {
     /// The plan is unchanged.
     Keep { record: Record },
     /// The policy no longer names the device.
-    Detach { managed: Managed, release: Release },
+    Detach {
+        managed: Box<Managed>,
+        release: Release,
+    },
 }
 
 impl Step {
@@ -122,6 +126,16 @@ impl Step {
                 record.device.clone()
             }
             Self::Detach { managed, .. } => managed.name(),
+        }
+    }
+
+    /// The device's number.
+    pub fn ifindex(&self) -> u32 {
+        match self {
+            Self::Attach { record, .. } | Self::Update { record, .. } | Self::Keep { record } => {
+                record.owner.ifindex
+            }
+            Self::Detach { managed, .. } => managed.outline.owner.ifindex,
         }
     }
 }
@@ -155,15 +169,6 @@ pub(crate) enum Replace {
 }
 
 impl Replace {
-    /// And on these devices.
-    pub fn also(&self, devices: impl Iterator<Item = u32>) -> Self {
-        match self {
-            Self::All => Self::All,
-            Self::None => Self::Only(devices.collect()),
-            Self::Only(before) => Self::Only(before.iter().copied().chain(devices).collect()),
-        }
-    }
-
     fn allows(&self, ifindex: u32) -> bool {
         match self {
             Self::None => false,
@@ -237,19 +242,20 @@ pub(crate) fn decide(
     }
     steps.extend(managed.into_iter().map(|managed| {
         let release = release(&managed, managed.port(found.ports));
+        let managed = Box::new(managed);
         Step::Detach { managed, release }
     }));
     Ok(steps)
 }
 
-/// Refuse to replace another program's root qdisc, unless the user has said so and it can be put
-/// back.
+/// Refuse to replace another program's root qdisc, unless the user has said so and it is proved to
+/// come back.
 pub(crate) fn refuse_foreign_root(
     device: &str,
     port: &Port,
     replace: &Replace,
 ) -> Result<(), Error> {
-    let Some(root) = &port.root else {
+    let Some(root) = port.root.as_ref().filter(|_| !port.is_given_back) else {
         return Ok(());
     };
     if !replace.allows(port.device.index) {
@@ -268,7 +274,7 @@ pub(crate) fn refuse_foreign_root(
             what,
         }
         .into()),
-        None => Ok(()),
+        None => proof::require(device, port),
     }
 }
 

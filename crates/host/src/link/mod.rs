@@ -26,6 +26,7 @@ mod named;
 pub(crate) mod outdated;
 mod part;
 pub(crate) mod program;
+pub(crate) mod proof;
 pub(crate) mod receive;
 mod record;
 pub(crate) mod registered;
@@ -33,7 +34,7 @@ pub(crate) mod returned;
 pub(crate) mod sockets;
 pub mod stations;
 pub(crate) mod status;
-mod takeover;
+pub(crate) mod takeover;
 pub mod thinning;
 mod without_ip;
 

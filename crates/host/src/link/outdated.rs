@@ -14,11 +14,11 @@ use crate::{
         program::Program,
         receive::{self, entry},
         record::Record,
-        takeover::{Release, release_of},
+        takeover::release_of,
     },
     os::{
         OsError, namespace,
-        netlink::{Netlink, NetlinkError, Port, Refusal},
+        netlink::{Netlink, Port},
     },
     part::{Foreign, Host},
 };
@@ -208,23 +208,6 @@ fn release_one(
         (Some(record), _) => record.device.clone(),
         (None, port) => port.map_or_else(String::new, |port| port.device.name.clone()),
     };
-    let_go(netlink, &name, release).map(|foreign| Some((name, foreign)))
-}
-
-/// Returns what was left alone.
-fn let_go(netlink: &mut Netlink, name: &str, release: Release) -> Result<Option<Foreign>, Error> {
-    if release.requests.is_empty() {
-        return Ok(release.foreign);
-    }
-    let doing = format!("restoring {name}");
-    let answers = netlink
-        .batch(&release.requests)
-        .map_err(OsError::netlink(doing.clone()))?;
-    let took_its_qdisc_along = |refusal: &Refusal| refusal.errno == libc::ENODEV;
-    match answers.into_iter().find_map(Result::err) {
-        Some(refusal) if !took_its_qdisc_along(&refusal) => {
-            Err(OsError::netlink(doing)(NetlinkError::Refused(refusal)))
-        }
-        _ => Ok(release.foreign),
-    }
+    let left = release.carry_out(netlink, &name)?;
+    Ok(Some((name, left)))
 }

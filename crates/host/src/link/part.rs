@@ -29,7 +29,7 @@ use super::{
 };
 use crate::{
     error::Error,
-    part::{Ending, Host, Part, Query, Undone},
+    part::{Ending, Foreign, Host, Part, Query, Undone},
     state::source::Source,
 };
 
@@ -277,13 +277,7 @@ impl<'a> Links<'a> {
 
     /// Those that have links from now on, of this part or of another.
     fn devices(&self) -> BTreeSet<u32> {
-        let of_step = |step: &Step| match step {
-            Step::Attach { record, .. } | Step::Update { record, .. } | Step::Keep { record } => {
-                record.owner.ifindex
-            }
-            Step::Detach { managed, .. } => managed.outline.owner.ifindex,
-        };
-        let ours = self.steps.iter().map(of_step);
+        let ours = self.steps.iter().map(Step::ifindex);
         ours.chain(self.handed_over.iter().copied()).collect()
     }
 
@@ -354,14 +348,14 @@ impl Part for Links<'_> {
                 // keep the link.
                 let _ = Record::note_leaving(managed.index);
             }
-            devices::restore(&mut host.netlink, &managed.name(), &release.requests)?;
+            let left = release.carry_out(&mut host.netlink, &managed.name())?;
             program.remove_link(managed.index)?;
             Record::forget(managed.index)?;
             undone.done.push(Reverted {
                 device: managed.name(),
-                left: release.foreign.as_ref().map(ToString::to_string),
+                left: left.as_ref().map(ToString::to_string),
             });
-            undone.foreign.extend(release.foreign);
+            undone.foreign.extend(left);
         }
         mark::sweep(&program)?;
         receive::sweep(&program, &mut host.netlink, host.netns_cookie)?;
@@ -436,11 +430,14 @@ impl Part for Links<'_> {
             buffers.undo(device, limits)?;
         }
         receive::let_out(program, leaving_sides(steps))?;
-        if let Err(unchanged) = devices::change(&mut host.netlink, steps) {
-            if unchanged.partly {
-                self.reached = Reached::DevicesPartly;
+        match devices::change(&mut host.netlink, steps) {
+            Ok(not_restored) => host.not_restored.extend(not_restored),
+            Err(unchanged) => {
+                if unchanged.partly {
+                    self.reached = Reached::DevicesPartly;
+                }
+                return Err(unchanged.error);
             }
-            return Err(unchanged.error);
         }
         self.reached = Reached::Devices;
         stage_sides(program, steps)?;
@@ -459,11 +456,11 @@ impl Part for Links<'_> {
             // The previous plans are still staged, so a second commit restores them.
             done.push(program.commit(&switched(steps)));
         }
-        done.push(match self.reached {
-            Reached::Decided | Reached::Prepared => Ok(()),
-            Reached::DevicesPartly => devices::change_some_back(&mut host.netlink, steps),
-            Reached::Devices | Reached::Plans => devices::change_back(&mut host.netlink, steps),
-        });
+        if self.reached >= Reached::DevicesPartly {
+            let partly = self.reached == Reached::DevicesPartly;
+            let failures = devices::change_back(&mut host.netlink, steps, partly);
+            done.extend(failures.into_iter().map(Err));
+        }
         // The limits of unchanged plans stay.
         let changes = steps
             .iter()
@@ -487,7 +484,10 @@ impl Part for Links<'_> {
 
     fn tidy(&mut self, host: &mut Host) -> Result<(), Error> {
         let left = std::mem::take(&mut self.left);
-        outdated::release(left, self.program.as_ref(), &self.devices(), host)?;
+        let released = outdated::release(left, self.program.as_ref(), &self.devices(), host)?;
+        let not_restored = |foreign: &Foreign| matches!(foreign, Foreign::NotRestored { .. });
+        let foreign = released.into_iter().filter_map(|(_, foreign)| foreign);
+        host.not_restored.extend(foreign.filter(not_restored));
         let Some(program) = self.program.as_ref().filter(|_| !self.steps.is_empty()) else {
             return Ok(());
         };

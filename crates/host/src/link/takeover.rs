@@ -1,12 +1,16 @@
 //! The requests that take a device over, and give it back.
 
 use crate::{
+    error::Error,
     link::{
         managed::Managed,
         program::handle_of,
         record::{Before, Record},
     },
-    os::netlink::{Device, Handle, Port, Qdisc, Request, TAKT},
+    os::{
+        OsError,
+        netlink::{Device, Handle, Netlink, NetlinkError, Port, Qdisc, Refusal, Request, TAKT},
+    },
     part::Foreign,
 };
 
@@ -40,11 +44,79 @@ pub(crate) fn give_back(ifindex: u32, before: &Before) -> Vec<Request> {
     vec![root, Device::limit_segments(ifindex, before.gso_max_segs)]
 }
 
+/// The kernel refused to give a device of this number and name the qdisc back that it had before. If
+/// it still carries takt's, it gets the kernel's default, and that is returned.
+pub(crate) fn fall_back(
+    netlink: &mut Netlink,
+    ifindex: u32,
+    device: &str,
+    before: &Qdisc,
+    refusal: &Refusal,
+) -> Result<Option<Foreign>, Error> {
+    let ports = Port::list(netlink)?;
+    let is_takts = |port: &Port| {
+        let root = port.root.as_ref();
+        root.is_some_and(|root| root.kind == TAKT) || port.carries_stock()
+    };
+    let mut ports = ports.iter().filter(|port| port.device.index == ifindex);
+    if !ports.any(is_takts) {
+        return Ok(None);
+    }
+    netlink
+        .all(&[Qdisc::delete_root(ifindex)])
+        .map_err(OsError::netlink(format!(
+            "removing takt's qdisc from {device}"
+        )))?;
+    Ok(Some(Foreign::NotRestored {
+        device: device.to_owned(),
+        kind: before.kind.clone(),
+        handle: before.handle.to_string(),
+        reason: refusal.to_string(),
+    }))
+}
+
 /// How to remove takt from a managed device, if the qdisc is still takt's.
 pub(crate) struct Release {
     pub requests: Vec<Request>,
+    /// The number of the device and the qdisc that the first request restores; `None`: it restores
+    /// none.
+    pub restores: Option<(u32, Qdisc)>,
     /// Another program changed the device; its changes stay.
     pub foreign: Option<Foreign>,
+}
+
+impl Release {
+    fn nothing() -> Self {
+        Self {
+            requests: Vec::new(),
+            restores: None,
+            foreign: None,
+        }
+    }
+
+    /// Give the device of this name back. Returns what of it another program changed,
+    /// or the kernel did not take back.
+    pub fn carry_out(self, netlink: &mut Netlink, device: &str) -> Result<Option<Foreign>, Error> {
+        if self.requests.is_empty() {
+            return Ok(self.foreign);
+        }
+        let doing = format!("restoring {device}");
+        let answers = netlink
+            .batch(&self.requests)
+            .map_err(OsError::netlink(doing.clone()))?;
+        // A device that is gone took its qdisc along.
+        let refused = answers.into_iter().enumerate().find_map(|(at, answer)| {
+            let refusal = { answer.err() }.filter(|refusal| refusal.errno != libc::ENODEV)?;
+            Some((at, refusal))
+        });
+        match (refused, &self.restores) {
+            (None, _) => Ok(self.foreign),
+            (Some((0, refusal)), Some((ifindex, before))) => {
+                fall_back(netlink, *ifindex, device, before, &refusal)
+            }
+            (Some((_, refusal)), _) => Err(OsError::netlink(doing)(NetlinkError::Refused(refusal))),
+        }
+    }
 }
 
 pub(crate) fn release(managed: &Managed, port: Option<&Port>) -> Release {
@@ -55,10 +127,7 @@ pub(crate) fn release(managed: &Managed, port: Option<&Port>) -> Release {
 pub(crate) fn release_of(index: u32, record: Option<&Record>, port: Option<&Port>) -> Release {
     // The qdisc of a device that is gone is gone, too.
     let Some(port) = port else {
-        return Release {
-            requests: Vec::new(),
-            foreign: None,
-        };
+        return Release::nothing();
     };
     let ifindex = port.device.index;
     let Some(record) = record else {
@@ -69,12 +138,13 @@ pub(crate) fn release_of(index: u32, record: Option<&Record>, port: Option<&Port
             .collect();
         return Release {
             requests,
-            foreign: None,
+            ..Release::nothing()
         };
     };
     if port.carries(index) {
         return Release {
             requests: give_back(ifindex, &record.before),
+            restores: { record.before.qdisc.clone() }.map(|before| (ifindex, before)),
             foreign: None,
         };
     }
@@ -84,6 +154,7 @@ pub(crate) fn release_of(index: u32, record: Option<&Record>, port: Option<&Port
             .then(|| Device::limit_segments(ifindex, record.before.gso_max_segs))
             .into_iter()
             .collect(),
+        restores: None,
         foreign: Some(Foreign::Changed {
             device: port.device.name.clone(),
             found: port.describe_root(),

@@ -9,7 +9,7 @@ use std::{
     process, thread,
 };
 
-use nix::sched::{CloneFlags, setns};
+use nix::sched::{CloneFlags, setns, unshare};
 
 use crate::{
     error::Error,
@@ -93,9 +93,23 @@ pub(crate) fn path_of(inode: u64) -> Option<PathBuf> {
 /// Run `work` in the namespace of that file, on a thread of its own.
 pub(crate) fn within<T: Send>(path: &Path, work: impl FnOnce() -> T + Send) -> io::Result<T> {
     let namespace = File::open(path)?;
+    after(|| setns(namespace, CloneFlags::CLONE_NEWNET), work)
+}
+
+/// Run `work` in a new namespace, which is gone with all its devices when it ends, however this
+/// process ends.
+pub(crate) fn within_new<T: Send>(work: impl FnOnce() -> T + Send) -> io::Result<T> {
+    after(|| unshare(CloneFlags::CLONE_NEWNET), work)
+}
+
+/// Run `work` in the namespace that is entered first, on a thread of its own.
+fn after<T: Send>(
+    enter: impl FnOnce() -> nix::Result<()> + Send,
+    work: impl FnOnce() -> T + Send,
+) -> io::Result<T> {
     thread::scope(|scope| {
         let inside = scope.spawn(|| {
-            setns(namespace, CloneFlags::CLONE_NEWNET)?;
+            enter()?;
             Ok(work())
         });
         inside

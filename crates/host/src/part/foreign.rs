@@ -29,6 +29,33 @@ pub enum Foreign {
         /// `further qdiscs`, `filters` or `classes`.
         what: &'static str,
     },
+    /// Takt was told to replace a device's qdisc, and it is not certain that it would come back.
+    #[error("{device} carries a {kind} {handle}, which takt may not be able to put back: {reason}")]
+    Unproved {
+        /// Its name.
+        device: String,
+        /// The kind of its root qdisc.
+        kind: String,
+        /// The qdisc's handle, as `tc` prints it.
+        handle: String,
+        /// What would be lost, or why nobody knows.
+        reason: String,
+    },
+    /// Takt gave a device back, and the kernel refused the qdisc that it had before.
+    #[error(
+        "{device} has the kernel's default qdisc instead of the {kind} {handle} that it had before \
+         takt, which the kernel refused: {reason}"
+    )]
+    NotRestored {
+        /// Its name.
+        device: String,
+        /// The kind of the root qdisc that it had.
+        kind: String,
+        /// That qdisc's handle, as `tc` prints it.
+        handle: String,
+        /// The kernel's.
+        reason: String,
+    },
     /// Takt was to give a device back, whose root qdisc another program has replaced.
     #[error(
         "{device} no longer carries takt's qdisc but {found}: another program changed it, so it was \
@@ -63,6 +90,8 @@ impl Foreign {
         match self {
             Self::NeedsReplace { device, .. }
             | Self::Irreplaceable { device, .. }
+            | Self::Unproved { device, .. }
+            | Self::NotRestored { device, .. }
             | Self::Changed { device, .. }
             | Self::Gone { device } => Some(device),
             Self::Congestion { .. } => None,
@@ -75,8 +104,11 @@ impl Foreign {
             Self::NeedsReplace { .. } => "`takt apply --replace` puts takt in its place, and \
                                           `takt revert` puts it back"
                 .to_owned(),
-            Self::Irreplaceable { device, .. } => {
+            Self::Irreplaceable { device, .. } | Self::Unproved { device, .. } => {
                 format!("if you mean it, take it away first: tc qdisc del dev {device} root")
+            }
+            Self::NotRestored { device, .. } => {
+                format!("set it up again as at first: tc qdisc replace dev {device} root ...")
             }
             Self::Changed { device, .. } => format!("look: tc qdisc show dev {device}"),
             Self::Congestion { .. } => "look: sysctl net.ipv4.tcp_congestion_control".to_owned(),

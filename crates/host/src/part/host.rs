@@ -8,6 +8,7 @@ use crate::{
         OsError,
         netlink::{Netlink, Port, Qdisc},
     },
+    part::Foreign,
 };
 
 /// This thread's network namespace.
@@ -16,6 +17,8 @@ pub(crate) struct Host {
     pub netns_cookie: u64,
     /// Listing them takes a request for each device.
     ports: Option<Rc<[Port]>>,
+    /// Devices that were given back without the qdisc that they had before.
+    pub not_restored: Vec<Foreign>,
 }
 
 impl Host {
@@ -28,6 +31,7 @@ impl Host {
             netlink,
             netns_cookie,
             ports: None,
+            not_restored: Vec::new(),
         })
     }
 
@@ -43,6 +47,7 @@ impl Host {
         for port in ports.iter_mut().filter(|port| port.device.index == device) {
             port.root.clone_from(&root);
             port.below_root = None;
+            port.is_given_back = true;
             port.device.gso_max_segs = gso_max_segs;
         }
         self.ports = Some(ports.into());

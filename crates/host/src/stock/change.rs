@@ -12,11 +12,12 @@ use super::{
 };
 use crate::{
     error::Error,
-    link::Before,
+    link::{Before, takeover::fall_back},
     os::{
         OsError,
         netlink::{Device, Netlink, NetlinkError, Qdisc, Request},
     },
+    part::Foreign,
 };
 
 /// The kernel answers while it takes requests: the answers to so many fit the socket's buffer.
@@ -25,6 +26,8 @@ const REQUESTS_AT_ONCE: usize = 64;
 /// A change of one device.
 pub(super) struct Change<'a> {
     pub requests: Vec<Request>,
+    /// The qdisc that the first request restores; `None`: it restores none.
+    pub restores: Option<Qdisc>,
     pub hook: Hook<'a>,
     /// The kernel's options that it needs; empty: no more than the device had.
     pub needs: &'static str,
@@ -87,11 +90,13 @@ impl<'a> Change<'a> {
         match (&record.shape, from) {
             (Shape::Tree(to), Some(Shape::Tree(from))) => Self {
                 requests: tree::turn(from, record, to, program),
+                restores: None,
                 hook: Hook::Leave,
                 needs: record.shape.needs(),
             },
             (Shape::Tree(tree), _) => Self {
                 requests: tree::make(record, tree, program),
+                restores: None,
                 hook: Hook::Leave,
                 needs: record.shape.needs(),
             },
@@ -104,6 +109,7 @@ impl<'a> Change<'a> {
                         // The program sees to those beyond the horizon.
                         false => departure::set(record, &terms.fq, true),
                     },
+                    restores: None,
                     hook: Hook::Attach {
                         program,
                         before: before.map(|(_, before)| before),
@@ -121,6 +127,7 @@ impl<'a> Change<'a> {
                         true => Vec::new(),
                         false => departure::set(record, &terms.fq, terms.drops_beyond),
                     },
+                    restores: None,
                     hook: Hook::SetRates {
                         record,
                         terms,
@@ -141,15 +148,40 @@ impl<'a> Change<'a> {
         };
         Self {
             requests: vec![root, Device::limit_segments(device, before.gso_max_segs)],
+            restores: before.qdisc.clone(),
+            ..Self::detach(Vec::new())
+        }
+    }
+
+    /// Take takt's program away, after these requests.
+    pub fn detach(requests: Vec<Request>) -> Self {
+        Self {
+            requests,
+            restores: None,
             hook: Hook::Detach,
             needs: "",
         }
     }
 
-    /// Carry it out, until the kernel refuses a part of it.
-    pub fn carry_out(&self, netlink: &mut Netlink, place: &Place) -> Result<(), Error> {
-        for some in self.requests.chunks(REQUESTS_AT_ONCE) {
-            netlink.all(some).map_err(|error| self.explain(error))?;
+    /// Carry it out, until the kernel refuses a part of it. If that is the qdisc that the device
+    /// had before, the device gets the kernel's default, which is returned. `device`: its name.
+    pub fn carry_out(
+        &self,
+        netlink: &mut Netlink,
+        place: &Place,
+        device: &str,
+    ) -> Result<Option<Foreign>, Error> {
+        let mut not_restored = None;
+        for (chunk, some) in self.requests.chunks(REQUESTS_AT_ONCE).enumerate() {
+            let answers = netlink.batch(some).map_err(|error| self.explain(error))?;
+            let refused = answers.into_iter().enumerate();
+            for (at, refusal) in refused.filter_map(|(at, answer)| Some((at, answer.err()?))) {
+                let first = self.restores.as_ref().filter(|_| (chunk, at) == (0, 0));
+                let Some(before) = first else {
+                    return Err(self.explain(NetlinkError::Refused(refusal)));
+                };
+                not_restored = fall_back(netlink, place.ifindex, device, before, &refusal)?;
+            }
         }
         match &self.hook {
             Hook::Leave => Ok(()),
@@ -165,7 +197,8 @@ impl<'a> Change<'a> {
                 turns,
             } => flow::attach(record, terms, program, *turns),
             Hook::Detach => detach(netlink, place),
-        }
+        }?;
+        Ok(not_restored)
     }
 }
 

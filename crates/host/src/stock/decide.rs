@@ -22,7 +22,7 @@ use crate::{
     },
     os::{
         OsError,
-        netlink::{Device, Port, Qdisc, Request},
+        netlink::{Device, Port, Qdisc},
     },
     part::{Foreign, Host},
     state::source::Source,
@@ -205,7 +205,7 @@ fn leave(host: &mut Host, ports: &[Port], place: &Place) -> Result<Option<Step>,
     };
     let port = ports.iter().find(|port| port.device.index == place.ifindex);
     Ok(Some(Step::GiveBack {
-        requests: release(&record, port).0,
+        change: release(&record, port).0,
         restores_root: port.is_some_and(Port::carries_stock),
         record,
         standing: standing.map(Box::new),
@@ -217,15 +217,12 @@ fn leave(host: &mut Host, ports: &[Port], place: &Place) -> Result<Option<Step>,
 pub(super) fn release(
     record: &StockRecord,
     port: Option<&Port>,
-) -> (Vec<Request>, Option<Foreign>) {
+) -> (Change<'static>, Option<Foreign>) {
     let Some(port) = port else {
-        return (Vec::new(), None);
+        return (Change::detach(Vec::new()), None);
     };
     if port.carries_stock() {
-        return (
-            Change::give_back(record.ifindex, &record.before).requests,
-            None,
-        );
+        return (Change::give_back(record.ifindex, &record.before), None);
     }
     let is_limit_ours = record.gso_max_segs == Some(port.device.gso_max_segs);
     let limit =
@@ -234,5 +231,5 @@ pub(super) fn release(
         device: port.device.name.clone(),
         found: port.describe_root(),
     };
-    (limit.into_iter().collect(), Some(foreign))
+    (Change::detach(limit.into_iter().collect()), Some(foreign))
 }

@@ -10,7 +10,7 @@ use takt_algo::{sys::takt_plan, zeroed_box};
 use takt_planner::{departure::Departure, flow::SocketRates, tree::Tree};
 
 use super::{
-    change::{Change, Hook, clear},
+    change::{Change, clear},
     decide::{Wanted, release},
     flow, program,
     record::{self, Place, StockRecord},
@@ -26,7 +26,7 @@ use crate::{
         lost::Carries,
         sockets::{Slot, SlotInUse, Sockets},
     },
-    os::netlink::{Port, Request},
+    os::netlink::Port,
     part::{Ending, Host, Part, Query, Undone},
     state::source::Source,
 };
@@ -71,8 +71,7 @@ pub(super) enum Step {
         program: Option<OwnedFd>,
         /// The device still has takt's root qdisc.
         restores_root: bool,
-        /// For the device; its program goes as well.
-        requests: Vec<Request>,
+        change: Change<'static>,
     },
 }
 
@@ -271,7 +270,8 @@ impl Part for Stock<'_> {
             // A takt died before the link was in force.
             if port.carries_stock() {
                 let change = Change::give_back(place.ifindex, &newest.before);
-                change.carry_out(&mut host.netlink, &place)?;
+                let fallen = change.carry_out(&mut host.netlink, &place, &newest.device)?;
+                host.not_restored.extend(fallen);
                 host.forget_ports();
             }
             flow::release(&place)?;
@@ -288,8 +288,9 @@ impl Part for Stock<'_> {
                 continue;
             };
             let port = ports.iter().find(|port| port.device.index == place.ifindex);
-            let (requests, foreign) = release(&record, port);
-            detaching(requests).carry_out(&mut host.netlink, &place)?;
+            let (change, foreign) = release(&record, port);
+            let fallen = change.carry_out(&mut host.netlink, &place, &record.device)?;
+            let foreign = foreign.or(fallen);
             place.forget()?;
             undone.done.push(Reverted {
                 device: record.device,
@@ -394,8 +395,9 @@ impl Part for Stock<'_> {
         for step in &self.steps {
             self.committed += 1;
             let place = step.place();
+            let device = &step.record().device;
             let netlink = &mut host.netlink;
-            match step {
+            let fallen = match step {
                 Step::Make {
                     record,
                     program: Some(program),
@@ -405,7 +407,7 @@ impl Part for Stock<'_> {
                     if *is_broken {
                         clear(netlink, &place)?;
                     }
-                    Change::make(record, program).carry_out(netlink, &place)?;
+                    Change::make(record, program).carry_out(netlink, &place, device)?
                 }
                 Step::Turn {
                     from,
@@ -414,7 +416,8 @@ impl Part for Stock<'_> {
                     old_program: Some(old),
                     ..
                 } if is_same_backend(from, record) => {
-                    Change::turn(&from.record, record, program, old).carry_out(netlink, &place)?;
+                    Change::turn(&from.record, record, program, old)
+                        .carry_out(netlink, &place, device)?
                 }
                 Step::Turn {
                     record,
@@ -422,13 +425,12 @@ impl Part for Stock<'_> {
                     ..
                 } => {
                     clear(netlink, &place)?;
-                    Change::make(record, program).carry_out(netlink, &place)?;
+                    Change::make(record, program).carry_out(netlink, &place, device)?
                 }
-                Step::GiveBack { requests, .. } => {
-                    detaching(requests.clone()).carry_out(netlink, &place)?;
-                }
-                _ => {}
-            }
+                Step::GiveBack { change, .. } => change.carry_out(netlink, &place, device)?,
+                _ => None,
+            };
+            host.not_restored.extend(fallen);
         }
         Ok(())
     }
@@ -443,7 +445,11 @@ impl Part for Stock<'_> {
                 if !matches!(step, Step::Make { .. }) {
                     failures.extend(clear(&mut host.netlink, &place).err());
                 }
-                failures.extend(change.carry_out(&mut host.netlink, &place).err());
+                let device = &step.record().device;
+                match change.carry_out(&mut host.netlink, &place, device) {
+                    Ok(fallen) => failures.extend(fallen.map(Error::from)),
+                    Err(error) => failures.push(error),
+                }
             }
             let forgotten = match step {
                 Step::Make { .. } => place.forget(),
@@ -502,14 +508,6 @@ fn asking(who_slot: Option<u32>, sockets: Option<&Sockets>) -> Option<Asking<'_>
 
 fn is_same_backend(from: &Standing, to: &StockRecord) -> bool {
     from.record.shape.backend() == to.shape.backend()
-}
-
-fn detaching(requests: Vec<Request>) -> Change<'static> {
-    Change {
-        requests,
-        hook: Hook::Detach,
-        needs: "",
-    }
 }
 
 /// What undoes a step that was begun.

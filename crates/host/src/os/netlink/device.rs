@@ -22,6 +22,8 @@ pub struct Device {
     pub gso_max_segs: u32,
     /// Bytes of an IP packet, at most.
     pub mtu_bytes: u32,
+    /// Packets that a qdisc without a limit of its own may hold.
+    pub queue_packets: u32,
     /// How many queues for packets it was made with.
     pub queues: u32,
     /// Its type, as `ARPHRD_*`.
@@ -36,6 +38,7 @@ const IFINFOMSG_LEN: usize = 16;
 const IFLA_ADDRESS: u16 = 1;
 const IFLA_IFNAME: u16 = 3;
 const IFLA_MTU: u16 = 4;
+const IFLA_TXQLEN: u16 = 13;
 const IFLA_LINKINFO: u16 = 18;
 const IFLA_INFO_KIND: u16 = 1;
 const IFLA_NUM_TX_QUEUES: u16 = 31;
@@ -89,6 +92,7 @@ impl Device {
             carrier: header.flags.contains(LinkFlags::LowerUp),
             gso_max_segs: number(IFLA_GSO_MAX_SEGS)?,
             mtu_bytes: number(IFLA_MTU)?,
+            queue_packets: number(IFLA_TXQLEN)?,
             queues: number(IFLA_NUM_TX_QUEUES)?,
             kind: find(attributes, IFLA_LINKINFO)
                 .and_then(|info| find(&info, IFLA_INFO_KIND))

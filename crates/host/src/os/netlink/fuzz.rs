@@ -4,7 +4,7 @@ use netlink_packet_generic::constants::GENL_HDRLEN;
 use netlink_packet_route::tc::TcHeader;
 
 use super::{
-    Classifier, Device, Qdisc, TcCounters, changes,
+    Classifier, Device, Listing, Qdisc, TcCounters, changes,
     socket::{DONE_ATTRIBUTES, ERROR_ATTRIBUTES, messages, refusal},
     wireless,
 };
@@ -24,7 +24,8 @@ pub(crate) fn read(datagram: &[u8]) {
         let _ = Device::parse(payload);
         if let Ok(header) = TcHeader::parse(payload) {
             let qdisc = Qdisc::parse(&header, payload);
-            let _ = qdisc.map(|qdisc| qdisc.set_root(1));
+            let _ = qdisc.map(|qdisc| (qdisc.set_root(1), qdisc.unlisted()));
+            let _ = Listing::parse(&header, payload);
             let _ = TcCounters::parse(&header, payload);
         }
         let _ = Classifier::parse(payload);

@@ -14,6 +14,8 @@ pub(crate) struct Port {
     pub root: Option<Qdisc>,
     /// What hangs below the root and could not be restored, if anything.
     pub below_root: Option<&'static str>,
+    /// The root is not there yet: takt gives it back first, and may take the device again.
+    pub is_given_back: bool,
 }
 
 /// Qdiscs that make their classes themselves, so that restoring the qdisc restores them.
@@ -63,6 +65,7 @@ impl Port {
             device,
             root,
             below_root,
+            is_given_back: false,
         })
     }
 
