@@ -49,6 +49,9 @@ until takt status | grep -q 'takt confirm'; do sleep 0.1; done
 dpkg -r takt || echo "on trial: not removed, $(systemctl is-active takt taktd | xargs)"
 takt confirm >/dev/null
 
+# As an earlier takt may have replaced it: a qdisc that the kernel does not take back.
+sed -i 's/"qdisc": null/"qdisc": {"kind":"gone","handle":2166554624,"parent":4294967295,"options":[]}/' /run/takt/links/*/*.json
+grep -q '"kind":"gone"' /run/takt/links/*/*.json
 dpkg -r takt
 tc qdisc show dev va | sed 's/^/removed: /'
 [ -e /usr/bin/takt ] || ls /etc/takt | sed 's/^/removed: there is /'
