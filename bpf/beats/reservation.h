@@ -149,8 +149,8 @@ static __always_inline u32 tier_of(const struct task_struct *task, const u64 nam
 }
 
 /* The thread is new, or was renamed: find its tier and its reservation. */
-static __always_inline void recognise(struct task_struct *p, struct takt_thread *thread,
-				      const u64 name[2])
+static __noinline int recognise(struct task_struct *p, struct takt_thread *thread,
+				const u64 name[2])
 {
 	const struct takt_beats *host = beats();
 	u64 command[2];
@@ -161,7 +161,7 @@ static __always_inline void recognise(struct task_struct *p, struct takt_thread 
 	if (thread->tier != TIER_ORDINARY)
 		mark(p);
 	if (p->flags & PF_KTHREAD || !host)
-		return;
+		return 0;
 	if (p->pid == p->tgid) {
 		command[0] = name[0];
 		command[1] = name[1];
@@ -173,7 +173,7 @@ static __always_inline void recognise(struct task_struct *p, struct takt_thread 
 		const struct takt_member_rule *rule = bpf_map_lookup_elem(&takt_beats_rules, &own);
 
 		if (thread->asked || (rule && holds(rule, p, name, command)))
-			return;
+			return 0;
 		leave_reservation(p, thread);
 	}
 	bpf_for(at, 0, TAKT_MEMBERS) {
@@ -187,8 +187,9 @@ static __always_inline void recognise(struct task_struct *p, struct takt_thread 
 		rule = bpf_map_lookup_elem(&takt_beats_rules, &at);
 		if (rule && holds(rule, p, name, command) &&
 		    !take_reservation(p, thread, at, 0))
-			return;
+			return 0;
 	}
+	return 0;
 }
 
 #endif

@@ -96,14 +96,14 @@ static __always_inline struct takt_limit *make_limit(u64 id)
 }
 
 /* The group's id, and its new limit. */
-static __always_inline void set_limit(u64 id, u64 period_us, u64 quota_us, u64 burst_us)
+static __noinline int set_limit(u64 id, u64 period_us, u64 quota_us, u64 burst_us)
 {
 	u32 limits = quota_us != TAKT_BANDWIDTH_OFF;
 	struct takt_limit *limit = limits ? make_limit(id) :
 					    bpf_map_lookup_elem(&takt_beats_limits, &id);
 
 	if (!limit)
-		return;
+		return 0;
 	if (limits)
 		takt_bandwidth_set(&limit->bandwidth, period_us, quota_us, burst_us);
 	if (limits != limit->limits)
@@ -112,6 +112,7 @@ static __always_inline void set_limit(u64 id, u64 period_us, u64 quota_us, u64 b
 	/* Who waits for the former limit may go. */
 	if (limit->throttled_last_ns)
 		look_at(limit, bpf_ktime_get_ns(), 0);
+	return 0;
 }
 
 /* What the limits above a thread say. */

@@ -4,7 +4,7 @@ mod beats;
 mod crowd;
 mod radio;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 pub use beats::{
     BeatReservation, GroupMember, JoinBeat, JoinedBeat, LearnedLead, LeaveBeat, LeftBeat,
@@ -275,9 +275,15 @@ impl From<Result<Done, Refusal>> for Answer {
     }
 }
 
+/// Parse JSON, as text. Parsed as bytes, every type would be in the program once more.
+pub(crate) fn from_json<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, String> {
+    let text = str::from_utf8(bytes).map_err(|error| error.to_string())?;
+    serde_json::from_str(text).map_err(|error| error.to_string())
+}
+
 /// Parse a request, from a line without its end.
 pub(crate) fn parse(line: &[u8]) -> Result<Request, Refusal> {
-    serde_json::from_slice(line).map_err(|error| {
+    from_json(line).map_err(|error| {
         Refusal::new(
             Code::Malformed,
             format!("this is not a request: {error}"),

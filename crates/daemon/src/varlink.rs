@@ -5,7 +5,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use crate::protocol::{Answer, Code, Refusal, Request};
+use crate::protocol::{Answer, Code, Refusal, Request, from_json};
 
 /// What ends a message.
 pub(crate) const END: u8 = 0;
@@ -60,7 +60,7 @@ pub(crate) fn parse(message: &[u8]) -> Result<Call, Refusal> {
         method,
         parameters,
         oneway,
-    } = serde_json::from_slice(message).map_err(|error| {
+    } = from_json(message).map_err(|error| {
         Refusal::new(
             Code::Malformed,
             format!("this is not a call: {error}"),

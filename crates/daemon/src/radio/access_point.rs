@@ -18,7 +18,7 @@ const LOOK_NS: u64 = 1_000_000_000;
 /// A source that says nothing for so many intervals does not work.
 const SILENT_INTERVALS: u64 = 3;
 /// Weights count for this time after it.
-const STALE_NS: u64 = TAKT_STATION_STALE_NS as u64;
+const STALE_NS: u64 = TAKT_STATION_STALE_NS;
 
 /// Makes a source anew, after a failure as well.
 type OpenSource = Box<dyn FnMut() -> Result<Box<dyn Source>, String>>;

@@ -101,8 +101,8 @@ fn an_interrupt_ends_it_and_no_file_is_written_over() {
     let folder = TempDir::new().expect("a folder");
     let script = format!(
         "{SEND}send 300 &\n\
-         timeout --signal=INT 0.7 \"$takt_sim\" --record lo 1h --output json >early 2>&1\n\
-         timeout --signal=INT --preserve-status 2 \"$takt_sim\" --record lo 600s --output json\n\
+         timeout --signal=INT 20 \"$takt_sim\" --record lo 1h --output json >early 2>&1\n\
+         timeout --signal=INT --preserve-status 6 \"$takt_sim\" --record lo 600s --output json\n\
          \"$takt_sim\" --record lo 1s >again 2>&1\n\
          \"$takt_sim\" --record lo 100ms --to none.toml >none 2>&1\n\
          \"$takt_sim\" --record nothing 1s >unknown 2>&1\n\

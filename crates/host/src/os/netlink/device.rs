@@ -139,7 +139,7 @@ mod tests {
         let mut answer = vec![0u8; IFINFOMSG_LEN];
         answer[4] = 3;
         answer.extend(attribute(IFLA_IFNAME, b"eth0\0"));
-        for kind in [IFLA_MTU, IFLA_NUM_TX_QUEUES, IFLA_GSO_MAX_SEGS] {
+        for kind in [IFLA_MTU, IFLA_TXQLEN, IFLA_NUM_TX_QUEUES, IFLA_GSO_MAX_SEGS] {
             answer.extend(attribute(kind, &9u32.to_ne_bytes()));
         }
         answer.extend(more);
