@@ -253,8 +253,10 @@ fn a_source_that_never_worked_is_named() {
     assert!(kernel.beats > 0 && kernel.worked_ago_ns > STALE_NS);
 }
 
-/// What can become of a file, and whether it still says something about the first station.
-const DEATHS: &[(&str, fn(&Path), bool)] = &[
+/// What can become of a file, how, and whether it still says something about the first station.
+type Death = (&'static str, fn(&Path), bool);
+
+const DEATHS: &[Death] = &[
     ("removed", |file| fs::remove_file(file).unwrap(), false),
     ("emptied", |file| fs::write(file, "").unwrap(), false),
     (
