@@ -327,7 +327,7 @@ int BPF_PROG(takt_beats_begin_task, struct task_struct *p, struct scx_init_task_
 	if (!thread)
 		return -12;
 	read_comm(name, p);
-	recognise(p, thread, name);
+	takt_beats_identify(p, thread, name);
 	return 0;
 }
 
@@ -420,7 +420,7 @@ int BPF_PROG(takt_beats_renamed, struct task_struct *p, const char *comm)
 	if (!thread)
 		return 0;
 	bpf_probe_read_kernel_str(name, TAKT_COMM_BYTES, comm);
-	recognise(p, thread, name);
+	takt_beats_identify(p, thread, name);
 	return 0;
 }
 
@@ -470,7 +470,7 @@ int takt_beats_recognise(struct takt_join_args *args)
 	thread = thread_of(p);
 	if (thread && !(p->flags & PF_EXITING)) {
 		read_comm(name, p);
-		recognise(p, thread, name);
+		takt_beats_identify(p, thread, name);
 	}
 	bpf_task_release(p);
 	return 0;

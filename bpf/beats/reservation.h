@@ -149,8 +149,8 @@ static __always_inline u32 tier_of(const struct task_struct *task, const u64 nam
 }
 
 /* The thread is new, or was renamed: find its tier and its reservation. */
-static __noinline int recognise(struct task_struct *p, struct takt_thread *thread,
-				const u64 name[2])
+static __noinline int takt_beats_identify(struct task_struct *p, struct takt_thread *thread,
+					  const u64 name[2])
 {
 	const struct takt_beats *host = beats();
 	u64 command[2];

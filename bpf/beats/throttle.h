@@ -96,7 +96,7 @@ static __always_inline struct takt_limit *make_limit(u64 id)
 }
 
 /* The group's id, and its new limit. */
-static __noinline int set_limit(u64 id, u64 period_us, u64 quota_us, u64 burst_us)
+static __noinline int takt_beats_set_limit(u64 id, u64 period_us, u64 quota_us, u64 burst_us)
 {
 	u32 limits = quota_us != TAKT_BANDWIDTH_OFF;
 	struct takt_limit *limit = limits ? make_limit(id) :
@@ -353,7 +353,7 @@ int BPF_PROG(takt_beats_newgroup, struct cgroup *group, struct scx_cgroup_init_a
 		return 0;
 	error = scx_bpf_create_dsq(QUEUE_THROTTLED + id, -1);
 	if (!error)
-		set_limit(id, args->bw_period_us, args->bw_quota_us, args->bw_burst_us);
+		takt_beats_set_limit(id, args->bw_period_us, args->bw_quota_us, args->bw_burst_us);
 	return error;
 }
 
@@ -363,7 +363,7 @@ int BPF_PROG(takt_beats_oldgroup, struct cgroup *group)
 {
 	u64 id = id_of(group);
 
-	set_limit(id, 0, TAKT_BANDWIDTH_OFF, 0);
+	takt_beats_set_limit(id, 0, TAKT_BANDWIDTH_OFF, 0);
 	bpf_map_delete_elem(&takt_beats_limits, &id);
 	/* The kernel ends a scheduler that takes a queue away from its threads. */
 	if (!scx_bpf_dsq_nr_queued(QUEUE_THROTTLED + id))
@@ -375,7 +375,7 @@ SEC("struct_ops/cgroup_set_bandwidth")
 int BPF_PROG(takt_beats_setlimit, struct cgroup *group, u64 period_us, u64 quota_us,
 	     u64 burst_us)
 {
-	set_limit(id_of(group), period_us, quota_us, burst_us);
+	takt_beats_set_limit(id_of(group), period_us, quota_us, burst_us);
 	return 0;
 }
 

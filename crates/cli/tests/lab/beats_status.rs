@@ -82,6 +82,7 @@ tasks[].lateness.p999_ns number
 tasks[].lateness.p99_ns number
 tasks[].lead_max_ns null
 tasks[].lead_ns number
+tasks[].members[].barred null
 tasks[].members[].name string
 tasks[].members[].tid number
 tasks[].missed number
