@@ -40,7 +40,7 @@ as far as it may, and begins nothing that it has no room to finish: nothing was 
 LACKING = "takt::host::lacking": "
 The kernel refused for a reason that lies in the host's settings or its state, not in the policy: its
 compiler of BPF programs is off (sysctl net.core.bpf_jit_enable), a control group has no memory left
-(memory.max), a file system is read-only or full, or a driver does not support a request. What the
+(memory.max), /run or the BPF file system is read-only, or a driver does not support a request. What the
 message names can be changed, and then the same command repeated: nothing was changed.
 ";
 NO_BPFFS = "takt::host::no_bpffs": "

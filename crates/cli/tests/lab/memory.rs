@@ -71,7 +71,7 @@ fn until_enough(
         match applied.status {
             Some(0) => break,
             Some(_) => {
-                applied.says(&["memory"]).ends_with(1);
+                applied.says(&["memory"]).ends_with(3);
                 refused += 1;
                 unchanged();
             }

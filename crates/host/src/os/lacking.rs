@@ -115,25 +115,14 @@ fn of_facts(step: Step, errno: i32, needed_bytes: Option<u64>, facts: Facts) -> 
             let (cause, fix) = no_memory(needed_bytes, facts.memory.as_ref());
             lacking(cause, fix)
         }
-        (Step::File(_), libc::EROFS) => lacking(
+        // Elsewhere a file that cannot be written says nothing about its mount: sysfs has links.
+        (Step::File(path), libc::EROFS) if path.starts_with("/run") => lacking(
             format!("{mount} is mounted read-only"),
             format!("make it writable: mount -o remount,rw {mount}"),
         ),
         (Step::Bpf, libc::EROFS) => lacking(
             "the BPF file system is mounted read-only".to_owned(),
             "make it writable: mount -o remount,rw /sys/fs/bpf".to_owned(),
-        ),
-        (Step::File(_), libc::ENOSPC) => lacking(
-            format!("{mount} is full"),
-            format!("free space or inodes there: df {mount}, df -i {mount}"),
-        ),
-        (Step::File(_), libc::EDQUOT) => lacking(
-            format!("the quota on {mount} is used up"),
-            "free space there, or raise the quota".to_owned(),
-        ),
-        (Step::File(_), libc::EIO | libc::ESTALE) => lacking(
-            format!("the storage behind {mount} fails"),
-            "the kernel's log says why: dmesg".to_owned(),
         ),
         (Step::Netlink, libc::EOPNOTSUPP | ENOTSUPP) => lacking(
             "the kernel, or the driver of this device, does not support it".to_owned(),
@@ -271,10 +260,6 @@ mod tests {
                 "/run is mounted read-only",
                 "remount,rw /run",
             ),
-            (file, libc::ENOSPC, "/run is full", "df -i /run"),
-            (file, libc::EDQUOT, "quota", "raise"),
-            (file, libc::EIO, "storage", "dmesg"),
-            (file, libc::ESTALE, "storage", "dmesg"),
         ];
         for step in [Step::Bpf, Step::Netlink, file] {
             for errno in (1..134).chain([ENOTSUPP]) {
