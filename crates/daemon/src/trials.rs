@@ -5,12 +5,16 @@ use std::thread::{self, JoinHandle};
 use takt_host::{Error, Pending, Stage};
 use tracing::{info, warn};
 
+/// How often restoring the state before is tried, as by a guard.
+const TRIES: u32 = 60;
+
 /// The trial of this network namespace.
 #[derive(Default)]
 pub(crate) struct Trials {
     /// One is undecided: its processes may die at any time, and no event tells.
     is_waiting: bool,
     takes_back: Option<JoinHandle<()>>,
+    tries: u32,
 }
 
 impl Trials {
@@ -25,11 +29,15 @@ impl Trials {
             let _ = thread.join();
         }
         let trial = Pending::here()?;
-        self.is_waiting = trial.is_some();
+        if trial.is_none() {
+            self.tries = 0;
+        }
+        self.is_waiting = trial.is_some() && self.tries < TRIES;
         let Some(trial) = trial.filter(Pending::is_left_behind) else {
             return Ok(());
         };
-        if self.takes_back.is_none() {
+        if self.takes_back.is_none() && self.tries < TRIES {
+            self.tries += 1;
             let thread = thread::Builder::new().name("taktd trial".to_owned());
             self.takes_back = thread.spawn(move || take_back(trial)).ok();
         }

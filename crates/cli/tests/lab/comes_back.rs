@@ -247,7 +247,7 @@ fn tc(arguments: &str) -> Ran {
     run_command(command.env("TC_LIB_DIR", TC_LIB_DIR))
 }
 
-/// A device with four queues that nobody sends to.
+/// A device with four queues, without traffic.
 struct Many;
 
 impl Many {

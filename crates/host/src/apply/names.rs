@@ -23,7 +23,7 @@ pub(super) fn refuse_two_of_one<'a>(
     let mut known: Vec<(u32, &String)> = Vec::new();
     for name in names {
         let Some(device) = devices.clone().find(|device| device.is_called(name)) else {
-            continue; // Whoever needs it says so.
+            continue; // The part that needs the device refuses the policy.
         };
         match known.iter().find(|(index, _)| *index == device.index) {
             Some((_, other)) if *other != name => {

@@ -1,6 +1,6 @@
 //! Devices whose packets are never IP: CAN, IEEE 802.15.4 and their like. Takt reads no header
 //! there, so all packets are of the default class. Managed queues are off: CoDel drops to tell a
-//! sender that it is too fast, and nobody there understands it.
+//! sender that it is too fast, and senders without TCP do not slow down.
 
 use std::borrow::Cow;
 

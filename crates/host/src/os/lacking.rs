@@ -10,12 +10,11 @@ use std::{
 pub(crate) const ENOTSUPP: i32 = 524;
 
 /// Numbers of bpf(2) that are the host's fault.
-const BPF_NUMBERS: [i32; 6] = [
+const BPF_NUMBERS: [i32; 5] = [
     ENOTSUPP,
     libc::EOPNOTSUPP,
     libc::ENOMEM,
     libc::ENOBUFS,
-    libc::E2BIG,
     libc::EROFS,
 ];
 
@@ -106,10 +105,6 @@ fn of_facts(step: Step, errno: i32, needed_bytes: Option<u64>, facts: Facts) -> 
         (Step::Bpf, ENOTSUPP | libc::EOPNOTSUPP) => lacking(
             "this kernel cannot run BPF programs of this kind on this architecture".to_owned(),
             "`takt doctor` says which backends it has".to_owned(),
-        ),
-        (Step::Bpf, libc::E2BIG) => lacking(
-            "the program is too large for this kernel's verifier".to_owned(),
-            "take a newer kernel: `takt doctor` says which one".to_owned(),
         ),
         (_, libc::ENOMEM | libc::ENOBUFS) => {
             let (cause, fix) = no_memory(needed_bytes, facts.memory.as_ref());
@@ -239,7 +234,6 @@ mod tests {
         let table: &[(Step, i32, &str, &str)] = &[
             (Step::Bpf, ENOTSUPP, "architecture", "doctor"),
             (Step::Bpf, libc::EOPNOTSUPP, "architecture", "doctor"),
-            (Step::Bpf, libc::E2BIG, "too large", "newer kernel"),
             (
                 Step::Bpf,
                 libc::ENOMEM,

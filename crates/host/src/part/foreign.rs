@@ -38,7 +38,7 @@ pub enum Foreign {
         kind: String,
         /// The qdisc's handle, as `tc` prints it.
         handle: String,
-        /// What would be lost, or why nobody knows.
+        /// What would be lost, or why that cannot be told.
         reason: String,
     },
     /// Takt gave a device back, and the kernel refused the qdisc that it had before.

@@ -45,8 +45,7 @@ impl SnrFile {
         }
     }
 
-    /// Whether this version was there for so long that nobody seems to write it. By a clock that
-    /// nobody sets.
+    /// Whether the file has not been written for [`STALE_NS`], by a clock that cannot be set.
     fn is_stale(&mut self, version: Version, now_ns: u64) -> bool {
         match self.version {
             Some((known, since_ns)) if known == version => {
