@@ -48,14 +48,25 @@ pub(super) struct Cell {
 struct Link {
     /// As the policy names it.
     device: String,
+    /// As `takt status` names it.
+    present_name: String,
     table: Option<Box<dyn Table>>,
 }
 
 impl Link {
-    /// As `takt status` names it.
-    fn present_name(&self) -> String {
-        let present = present_name(&self.device).ok().flatten();
-        present.unwrap_or_else(|| self.device.clone())
+    fn new(device: &str) -> Self {
+        Self {
+            device: device.to_owned(),
+            present_name: device.to_owned(),
+            table: None,
+        }
+    }
+
+    /// It may have been renamed.
+    fn look_up_name(&mut self) {
+        if let Ok(Some(name)) = present_name(&self.device) {
+            self.present_name = name;
+        }
     }
 }
 
@@ -107,13 +118,7 @@ impl Cell {
             open_source,
             source: None,
             open_table,
-            links: devices
-                .iter()
-                .map(|device| Link {
-                    device: device.clone(),
-                    table: None,
-                })
-                .collect(),
+            links: devices.iter().map(|device| Link::new(device)).collect(),
             samples: Vec::new(),
             actions: Vec::new(),
             look_ns: 0,
@@ -178,6 +183,7 @@ impl Cell {
         let worked_until_ns = self.worked_until_ns(now_ns);
         let mut result = Ok(());
         for link in &mut self.links {
+            link.look_up_name();
             if link.table.as_ref().is_none_or(|table| !table.is_attached()) {
                 link.table = match (self.open_table)(&link.device) {
                     Ok(mut table) => {
@@ -286,7 +292,11 @@ impl Part<Heard> for Cell {
     fn said(&self) -> Option<Heard> {
         let stats = self.stations.stats();
         Some(Heard {
-            links: self.links.iter().map(Link::present_name).collect(),
+            links: self
+                .links
+                .iter()
+                .map(|link| link.present_name.clone())
+                .collect(),
             source: self.called.to_owned(),
             heard_samples: stats.reports,
             missed_samples: stats.missed,

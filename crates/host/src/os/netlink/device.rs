@@ -1,6 +1,6 @@
 //! Network devices.
 
-use netlink_packet_core::NLM_F_ACK;
+use netlink_packet_core::{DefaultNla, NLM_F_ACK};
 use netlink_packet_route::{
     RouteNetlinkMessage,
     link::{LinkAttribute, LinkFlags, LinkHeader, LinkMessage},
@@ -59,8 +59,23 @@ impl Device {
 
     /// The device of the namespace with this name, be it an alternative one.
     pub fn named(netlink: &mut Netlink, name: &str) -> Result<Option<Self>, NetlinkError> {
-        let devices = Self::list(netlink)?;
-        Ok(devices.into_iter().find(|device| device.is_called(name)))
+        let mut message = LinkMessage::default();
+        let attribute = match name.len() < libc::IFNAMSIZ {
+            true => LinkAttribute::IfName(name.to_owned()),
+            false => {
+                let bytes = [name.as_bytes(), b"\0"].concat();
+                LinkAttribute::Other(DefaultNla::new(IFLA_ALT_IFNAME, bytes))
+            }
+        };
+        message.attributes.push(attribute);
+        match netlink.ask(RouteNetlinkMessage::GetLink(message), 0) {
+            Ok(answers) => answers
+                .first()
+                .map(|payload| Self::parse(payload))
+                .transpose(),
+            Err(NetlinkError::Refused(refusal)) if refusal.errno == libc::ENODEV => Ok(None),
+            Err(error) => Err(error),
+        }
     }
 
     /// Whether this is one of its names.
