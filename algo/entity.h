@@ -47,7 +47,8 @@ struct takt_class_stats {
 	u64 marked_packets;			/* sent, with a mark due, see ecn.h */
 	u64 flushed_packets, flushed_bytes;	/* discarded when the device went down */
 	u64 late_max_ns;			/* worst delay behind the ideal start */
-	u64 gso_packets;			/* segmented frames paced as one burst */
+	u64 gso_packets;			/* of several frames, each paced as a whole */
+	u64 long_packets;			/* those of them that were longer than burst_bytes */
 };
 
 /* The flows of a class that take turns, see flow_queue.h; ids of entities, 0 is none. */
@@ -111,6 +112,14 @@ TAKT_FN void takt_count_arrival(struct takt_entity *entity, u32 len)
 	entity->stats.enqueued_bytes += len;
 }
 
+TAKT_FN void takt_count_segment(struct takt_entity *entity,
+				const struct takt_class_params *params, u32 len)
+{
+	entity->stats.gso_packets++;
+	if (len > params->burst_bytes)
+		entity->stats.long_packets++;
+}
+
 TAKT_FN void takt_count_sent(struct takt_entity *entity, u32 len)
 {
 	entity->stats.sent_packets++;
@@ -135,6 +144,7 @@ TAKT_FN void takt_stats_add(struct takt_class_stats *to, const struct takt_class
 	to->flushed_bytes += from->flushed_bytes;
 	to->late_max_ns = takt_max(to->late_max_ns, from->late_max_ns);
 	to->gso_packets += from->gso_packets;
+	to->long_packets += from->long_packets;
 }
 
 /* Paced: it may not borrow, so one clock is enough. */

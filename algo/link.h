@@ -101,7 +101,7 @@ TAKT_FN void takt_link_pass(struct takt_link *link, const struct takt_plan *plan
 	takt_clock_start(&link->clock, now_ns);
 	takt_clock_advance(&link->clock, plan->link.rate_bps, len);
 	if (frames > 1)
-		entity->stats.gso_packets++;
+		takt_count_segment(entity, takt_params(plan, entity, id), len);
 	takt_count_arrival(entity, len);
 	takt_count_sent(entity, len);
 	takt_flow_went_idle(&link->flows, id, now_ns);
@@ -202,7 +202,7 @@ TAKT_FN u32 takt_link_join(struct takt_link *link, struct takt_entity *entity,
 		return 0;
 	link->queued_packets++;
 	if (frames > 1)
-		entity->stats.gso_packets++;
+		takt_count_segment(entity, params, len);
 	packet = takt_packet(&link->order.slots, slot);
 	packet->after = 0;
 	packet->queued_us = 0;
@@ -247,7 +247,7 @@ TAKT_FN u32 takt_link_push(struct takt_link *link, const struct takt_plan *plan,
 	takt_link_observe(link, plan, 0);
 	link->queued_packets++;
 	if (arrival->frames > 1)
-		entity->stats.gso_packets++;
+		takt_count_segment(entity, params, len);
 	packet = takt_packet(&link->order.slots, slot);
 	packet->after = 0;
 	packet->queued_us = params->target_ns && !(params->spares_local && arrival->local);

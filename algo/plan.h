@@ -39,6 +39,7 @@ struct takt_class_params {
 	u64 floor_bps;	/* served before all priorities; 0: no floor */
 	u32 target_ns;	/* of a standing queue's delay, see codel.h; 0: not managed */
 	u32 interval_ns; /* an acceptable round trip, likewise */
+	u32 burst_bytes; /* longer packets of several frames are counted */
 	u16 queue_packets; /* a packet beyond this is dropped; of each flow if it has clocks */
 	u8 gated;	/* 1: blocked by more important tasks, see gate.h */
 	u8 receive;	/* 1: so are its incoming packets */
@@ -47,7 +48,7 @@ struct takt_class_params {
 	u8 node;	/* of a class: its node */
 	u8 heads;	/* of a tenant: its node; 0: this is a class */
 	u8 spares_local; /* 1: only forwarded packets are managed */
-	u8 pad[15];	/* plans are compared byte by byte: nothing is left to the compiler */
+	u8 pad[11];	/* plans are compared byte by byte: nothing is left to the compiler */
 } __attribute__((aligned(TAKT_CACHE_LINE)));
 
 struct takt_plan {

@@ -155,6 +155,7 @@ fn log(kept: &Kept) {
         Kept::Returned { device } | Kept::Restored { device, .. } => {
             info!(device, "{}", line(kept));
         }
+        Kept::Resized { device } => info!(device, "{}", line(kept)),
         Kept::BeatsMoved { .. } => info!("{}", line(kept)),
         Kept::Conflict { device, found, .. } => warn!(device, found, "{}", line(kept)),
         Kept::BeatsEnded { .. } => warn!("{}", line(kept)),
@@ -184,6 +185,9 @@ fn line(kept: &Kept) -> String {
             "{device} no longer carries takt but {found}, put there by {}",
             by(who)
         ),
+        Kept::Resized { device } => {
+            format!("{device} has another MTU, and the limit of its segments follows it")
+        }
         Kept::BeatsMoved { by_ns } => {
             format!("CLOCK_TAI was set forward by {by_ns} ns, and beats follow it")
         }

@@ -8,7 +8,7 @@ use crate::{
     crowd::Crowd,
     error::Error,
     helper::{self, HelperError},
-    link::{gap, program::Program, receive, sockets::Sockets},
+    link::{gap, offloads, program::Program, receive, sockets::Sockets},
     monitor::Monitor,
     os::{OsError, capability, netlink::Netlink},
     stock,
@@ -17,7 +17,11 @@ use crate::{
 pub use crate::{
     beats::CgroupLimit,
     beats::softirq::{Backlog, DeviceThreads, DeviceVerdict, NetworkThreads},
-    link::gap::{FlowControl, PauseFrames, Verdict},
+    link::{
+        gap::{FlowControl, PauseFrames, Verdict},
+        offloads::DeviceOffloads,
+    },
+    os::ethtool::Offloads,
     radio::signal::{WirelessVerdict, wireless_verdicts as wireless},
 };
 
@@ -114,6 +118,11 @@ fn features() -> Vec<Finding> {
 /// On which devices `pacing = "gap"` can work: PAUSE frames must not be filtered.
 pub fn pause_frames() -> Result<Vec<Verdict>, Error> {
     gap::verdicts()
+}
+
+/// Which devices have packets of several frames, whose length `packets` and `burst` bound.
+pub fn offloads() -> Result<Vec<DeviceOffloads>, Error> {
+    offloads::of_devices()
 }
 
 /// Whether packets are processed in threads, so that beats can preempt them.

@@ -16,6 +16,7 @@ mod os;
 mod part;
 mod radio;
 pub mod reservations;
+mod segments;
 mod state;
 mod status;
 mod stock;

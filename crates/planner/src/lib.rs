@@ -1,6 +1,6 @@
 //! From a policy to the tables that the kernel's programs read: [`link`] plans a link's classes and
 //! rules, [`backend`] chooses what carries it out, [`tree`] makes HTB classes of it,
-//! [`departure`] clocks, [`flow`] rates of sockets, [`radio`] says how stations are weighed, [`beats`] finds time slots for tasks.
+//! [`departure`] clocks, [`flow`] rates of sockets, [`segments`] says how long packets may be, [`radio`] says how stations are weighed, [`beats`] finds time slots for tasks.
 //! Pure: the host is not looked at.
 
 pub mod backend;
@@ -9,6 +9,7 @@ pub mod departure;
 pub mod flow;
 mod link;
 pub mod radio;
+pub mod segments;
 pub mod tree;
 
 use takt_algo::sys::{TAKT_EXACT_DEN_MAX, TAKT_EXACT_MAX_NS, TAKT_LINKS, TAKT_MEMBERS_MAX};

@@ -182,12 +182,12 @@ class without its rate, so it is an error instead.
 
 Known keys:
 
-    [link.DEV]            rate overhead pacing packets lag_max horizon beyond_horizon
-                          ecn on_conflict backend tenant class
+    [link.DEV]            rate overhead pacing packets burst lag_max horizon
+                          beyond_horizon ecn on_conflict backend tenant class
     [[link.DEV.tenant]]   name rate ceil weight floor priority
     [[link.DEV.class]]    name match tenant rate ceil weight floor priority
-                          per_flow queue_packets aqm target interval gate receive
-                          best_effort
+                          per_flow queue_packets burst aqm target interval gate
+                          receive best_effort
     match                 proto family src dst src_port dst_port dscp mark
                           app user cgroup unit registered
     [radio]               interval smoothing decay weight points threshold links
@@ -254,6 +254,7 @@ The value lies outside what this key takes:
     weight           0.001 to 400000
     overhead         0 to 256 bytes per frame
     lag_max          100us to 1s
+    burst            50us to 100ms of a link, 1ms to 100ms of a class
     horizon          1ms to 100s
     priority         0 (most important) to 6, or \"background\"
     queue_packets    1 to 65535

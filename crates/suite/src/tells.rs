@@ -21,6 +21,7 @@ const STOCK: &[&str] = &[
     "foreign::is_given_back_with_its_options",
 ];
 const SOCKETS: &[&str] = &["socket_rates::rates_are_kept"];
+const SEGMENTS: &[&str] = &["segments::of_a_slow_link_are_short"];
 const WATCHED: &[&str] = &["watched::losses_are_told"];
 const VECTORS: &[&str] = &["vectors"];
 const APPLY: &[&str] = &[
@@ -79,6 +80,7 @@ const TABLE: &[Tells] = &[
     ("crates/host/src/monitor/", WATCHED),
     ("crates/host/src/radio/", RADIO),
     ("crates/host/src/reservations/", TURNS),
+    ("crates/host/src/segments/", SEGMENTS),
     ("crates/host/src/stock/", STOCK),
     ("crates/host/src/stock/flow/", SOCKETS),
     ("crates/cli/", CLI),

@@ -367,7 +367,8 @@ fn counters(class: &takt_entity) -> Counters {
         flushed_bytes,
         late_max_ns,
         gso_packets,
-        // Packets of vectors have no headers, so none is thinned.
+        // Plans of vectors have no bursts, and packets no headers, so none is thinned.
+        long_packets: _,
         thinned_packets: _,
         thinned_bytes: _,
     } = class.stats;

@@ -1,7 +1,7 @@
 use serde_json::json;
 use takt_host::doctor::{
-    Backlog, CgroupLimit, DeviceThreads, NetworkThreads, PauseFrames, Verdict, WirelessVerdict,
-    examine,
+    Backlog, CgroupLimit, DeviceOffloads, DeviceThreads, NetworkThreads, PauseFrames, Verdict,
+    WirelessVerdict, examine,
 };
 
 use crate::{args::Output, exit::Exit, print};
@@ -11,6 +11,7 @@ pub fn run(output: Output) -> Exit {
     let all_work = findings.iter().all(|finding| finding.works);
     // Without them there is nothing to say of devices.
     let verdicts = takt_host::doctor::pause_frames().unwrap_or_default();
+    let offloads = takt_host::doctor::offloads().unwrap_or_default();
     let threads = takt_host::doctor::network_threads();
     let has_server = takt_host::doctor::has_ext_server();
     let limits = takt_host::doctor::cgroup_limits();
@@ -22,6 +23,7 @@ pub fn run(output: Output) -> Exit {
             "kernel": kernel,
             "features": findings,
             "pause_frames": verdicts,
+            "offloads": offloads,
             "network_threads": threads,
             "ext_server": has_server,
             "cgroup_limits": limits,
@@ -33,9 +35,10 @@ pub fn run(output: Output) -> Exit {
                 Some(problem) => format!("  missing  {:<11} {problem}\n", finding.feature),
             });
             format!(
-                "Linux {kernel}\n{}{}{}{}{}{}",
+                "Linux {kernel}\n{}{}{}{}{}{}{}",
                 lines.collect::<String>(),
                 pause_frames(&verdicts),
+                offloads_of(&offloads),
                 network_threads(&threads),
                 realtime_threads(has_server),
                 cgroup_limits(&limits),
@@ -79,6 +82,29 @@ fn pause_frames(verdicts: &[Verdict]) -> String {
     });
     format!(
         "PAUSE frames, which pacing = \"gap\" sends (switches forward none of them)\n{}",
+        lines.collect::<String>()
+    )
+}
+
+/// Which devices have packets of several frames.
+fn offloads_of(devices: &[DeviceOffloads]) -> String {
+    if devices.is_empty() {
+        return String::new();
+    }
+    let lines = devices.iter().map(|DeviceOffloads { device, offloads }| {
+        let (word, why) = match (offloads.tso, offloads.gso) {
+            (true, _) => ("device", "the device cuts segments into frames (TSO)"),
+            (false, true) => ("kernel", "the kernel cuts segments into frames (GSO)"),
+            (false, false) => ("single", "each packet is a frame"),
+        };
+        let merges = match offloads.gro {
+            true => "; what it receives is merged (GRO)",
+            false => "",
+        };
+        format!("  {word:<9} {device:<11} {why}{merges}\n")
+    });
+    format!(
+        "Segments of several frames, whose length `burst` bounds\n{}",
         lines.collect::<String>()
     )
 }

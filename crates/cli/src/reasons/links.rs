@@ -47,10 +47,20 @@ The longest that a frame of the class left after the moment its clock named. A f
 before it, for better priorities, and for a timer. The average rate does not suffer: what is late is
 caught up, up to lag_max.
 ";
+SEGMENTS = "takt::status::segments" ["segments", "segment_frames"]: "
+How many frames a packet of the device may have (`gso_max_segs`), by the link's `packets` and `burst`,
+or lower if it was lower before takt. Each packet is paced as a whole and leaves at once.
+";
 GSO = "takt::status::gso" ["gso_packets"]: "
-Large segments that the stack made in spite of packets = \"mtu\", or because of packets = \"gso\". Each
-is paced as a whole and leaves as one burst. Connections from before `takt apply`, UDP_SEGMENT and
-forwarded traffic that was merged on arrival make them.
+Packets of several frames, which the stack made as one to save work (TSO, GSO, GRO, UDP_SEGMENT). Each
+is paced as a whole, by what all of its frames take on the wire, and leaves at once. `packets` and
+`burst` of the link say how long they may be.
+";
+LONG = "takt::status::long" ["longer than burst allows", "long_packets"]: "
+Packets of several frames that were longer than the bursts of link and class allow (with packets =
+\"mtu\": all). Others wait that long. TCP of this host obeys the limits; UDP_SEGMENT and forwarded
+traffic that was merged on arrival (GRO) do not, and connections over IPv6 from before `takt apply`
+may not. To have no merged packets: `ethtool -K DEV gro off` on the device that they come from.
 ";
 NO_ROOM = "takt::status::no_room" ["no_room_packets"]: "
 Packets of flows that found none of the 12,288 slots of the link: they shared their class's own queue

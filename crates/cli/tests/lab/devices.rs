@@ -260,7 +260,8 @@ fn segments_are_split_or_kept_as_the_policy_says() {
         let kept = link("near1").class("default").clone();
         assert!(kept.gso_packets > 0, "{kept:#?}");
 
-        apply(SLOW).says(&["near1: updated"]).ok();
+        let single = keep.replace("\"gso\"", "\"mtu\"");
+        apply(&single).says(&["near1: updated"]).ok();
         assert_eq!(wire.gso_max_segs(), 1);
         send_by_tcp(&format!("{}:5000", wire.far_v4()), 200_000);
         let split = link("near1").class("default").clone();
@@ -268,6 +269,19 @@ fn segments_are_split_or_kept_as_the_policy_says() {
         let packets = split.sent_packets - kept.sent_packets;
         let bytes = split.sent_bytes - kept.sent_bytes;
         assert!(bytes / packets <= 1514, "{split:#?}");
+
+        // By default they take the link for a millisecond: eight frames.
+        apply(SLOW).says(&["near1: updated"]).ok();
+        assert_eq!(wire.gso_max_segs(), 8);
+        send_by_tcp(&format!("{}:5000", wire.far_v4()), 200_000);
+        let bursts = link("near1").class("default").clone();
+        let packets = bursts.sent_packets - split.sent_packets;
+        let bytes = bursts.sent_bytes - split.sent_bytes;
+        let longest = 8 * 1514;
+        assert!(
+            (longest / 4..=longest).contains(&(bytes / packets)),
+            "{bursts:#?}"
+        );
 
         apply(&keep).ok();
         assert_eq!(wire.gso_max_segs(), 65535);

@@ -101,6 +101,7 @@ mod refusals;
 mod refused;
 mod replace;
 mod reports;
+mod segments;
 mod service;
 mod sim;
 mod socket_rates;

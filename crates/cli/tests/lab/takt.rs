@@ -110,6 +110,7 @@ pub struct Class {
     pub dropped_packets: u64,
     pub flushed_packets: u64,
     pub gso_packets: u64,
+    pub long_packets: u64,
     pub receive: Option<Received>,
 }
 

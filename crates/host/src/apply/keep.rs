@@ -14,7 +14,8 @@ use std::{
 use takt_policy::Policy;
 
 use super::{
-    names, parts, pending, session::Session, tend, transaction::put_in_force, undecided::Undecided,
+    apply_locked, names, parts, pending, session::Session, tend, transaction::put_in_force,
+    undecided::Undecided,
 };
 use crate::{
     beats::{Ended, Found, phase},
@@ -23,6 +24,7 @@ use crate::{
         Links, Managed, Owners, Replace,
         conflict::{Changer, Conflict, Conflicts},
         lost::{self, LostBy, LostLink},
+        segments,
     },
     os::{
         OsError, clock,
@@ -31,6 +33,7 @@ use crate::{
         uevent::Schedulers,
     },
     part::{Host, Part},
+    segments::Segments,
     state::source::Source,
     stock::{self, Assigned, Stock},
 };
@@ -64,6 +67,11 @@ pub enum Kept {
         /// The program; `None`: not known.
         by: Option<Changer>,
     },
+    /// The device's MTU has changed, and the limit of its segments follows it.
+    Resized {
+        /// As the policy names it.
+        device: String,
+    },
     /// The clock of the beats was set, and they follow it.
     BeatsMoved {
         /// By how much it was set forward.
@@ -76,6 +84,14 @@ pub enum Kept {
         /// Why.
         reason: String,
     },
+}
+
+/// The policy in force, and what of it devices do not carry.
+struct Looked {
+    source: Source,
+    lost: Vec<LostLink>,
+    /// Devices whose segments have another limit than their MTU asks for.
+    resized: Vec<String>,
 }
 
 /// What has changed, and which links that concerns.
@@ -151,11 +167,20 @@ impl Keeper {
         if phase::is_to_follow(host.netns_cookie)? {
             kept.extend(follow_clock(host.netns_cookie)?);
         }
-        let Some((source, lost)) = self.find(host)? else {
+        let Some(Looked {
+            source,
+            lost,
+            resized,
+        }) = self.find(host)?
+        else {
             self.gone.clear();
             self.changers.clear();
             return Ok(kept);
         };
+        if !resized.is_empty() {
+            resize(&source)?;
+            kept.extend(resized.into_iter().map(|device| Kept::Resized { device }));
+        }
         let (attach, conflicts): (Vec<_>, Vec<_>) =
             lost.into_iter().partition(|lost| match lost.cause {
                 LostBy::Return => true,
@@ -169,8 +194,8 @@ impl Keeper {
         Ok(kept)
     }
 
-    /// The policy in force and the links that are lost, if there is one.
-    fn find(&self, host: &mut Host) -> Result<Option<(Source, Vec<LostLink>)>, Error> {
+    /// `None`: no policy is in force.
+    fn find(&self, host: &mut Host) -> Result<Option<Looked>, Error> {
         let ports = host.ports()?;
         let managed = Managed::all(host)?;
         let records = managed.iter().filter_map(|managed| managed.record.as_ref());
@@ -191,11 +216,25 @@ impl Keeper {
         let mut lost = lost::find(takt.iter(), &ports, &self.gone, |port| {
             Ok(lost::carries_takt(port, &managed))
         })?;
-        let links = stock.iter().map(|wanted| wanted.link);
-        lost.extend(lost::find(links, &ports, &self.gone, |port| {
+        let links = || stock.iter().map(|wanted| wanted.link);
+        lost.extend(lost::find(links(), &ports, &self.gone, |port| {
             stock::carries(host, port)
         })?);
-        Ok(Some((source, lost)))
+        let mut resized = segments::resized(takt.iter(), &ports, |port| {
+            let mut managed = managed.iter();
+            let managed = managed.find(|managed| port.carries(managed.index));
+            Ok(managed
+                .and_then(|managed| managed.record.as_ref())
+                .map(segments::Limited::from))
+        })?;
+        resized.extend(segments::resized(links(), &ports, |port| {
+            stock::limited(host.netns_cookie, port)
+        })?);
+        Ok(Some(Looked {
+            source,
+            lost,
+            resized,
+        }))
     }
 
     /// The end of the scheduler of this namespace's tasks, once.
@@ -279,7 +318,7 @@ impl Keeper {
         let host = &mut Host::open()?;
         // Another takt may have applied another policy, or reverted.
         let lost = match self.find(host)? {
-            Some((current, lost)) if current == *source => lost,
+            Some(looked) if looked.source == *source => looked.lost,
             _ => return Ok(()),
         };
         names::refuse_two_of_one(policy, host.ports()?.iter().map(|port| &port.device))?;
@@ -292,12 +331,32 @@ impl Keeper {
         let Assigned { takt, stock } = stock::assign(&links)?;
         let mut stock = Stock::attach_again(&stock, source, &replace, owners, slot, host)?;
         let mut part = Links::attach_again(&takt, source, &replace, owners, slot, host)?;
-        put_in_force(&mut [&mut stock, &mut part], host)?;
+        let all = stock::assign(&policy.links)?;
+        let mut segments = Segments::decide(&all, source, owners, slot, host)?;
+        put_in_force(&mut [&mut stock, &mut part, &mut segments], host)?;
         for lost in still {
             self.gone.remove(&lost.ifindex);
         }
         Ok(())
     }
+}
+
+/// Apply the policy in force again: all but the limits of segments is as it says.
+fn resize(source: &Source) -> Result<(), Undecided> {
+    let Ok(policy) = parse(source) else {
+        return Ok(());
+    };
+    let owners = Owners::look_up(&policy)?;
+    locked(|| {
+        let host = &mut Host::open()?;
+        // Another takt may have applied another policy, or reverted.
+        match parts::source(host)? {
+            Some(current) if current == *source => {
+                apply_locked(&policy, source, &Replace::None, false, &owners, None).map(drop)
+            }
+            _ => Ok(()),
+        }
+    })
 }
 
 fn follow_clock(netns_cookie: u64) -> Result<Option<Kept>, Undecided> {

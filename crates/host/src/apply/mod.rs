@@ -32,7 +32,7 @@ use crate::{
     error::Error,
     helper::{self, Ended, Stay},
     link::{Action, Outcome, Owners, Replace},
-    os::capability,
+    os::{capability, routes},
     part::{Foreign, Host},
     state::source::Source,
     stock,
@@ -158,6 +158,9 @@ pub(crate) fn apply_locked(
     match handover {
         Some(handover) => handover.end(done)?,
         None => done?,
+    }
+    if { applied.links.iter() }.any(|link| link.action != Action::Unchanged) {
+        routes::look_up_again();
     }
     applied.foreign = std::mem::take(&mut host.not_restored);
     // A device that goes from one backend to another was not given back for long.

@@ -14,8 +14,10 @@ use crate::{
         self, Action, Links, Outcome, Owners, Replace,
         sockets::{Slot, Sockets},
     },
+    os::routes,
     part::{Ending, Host, Part},
     radio::Radio,
+    segments::Segments,
     state::source::Source,
     stock::{self, Stock},
 };
@@ -27,6 +29,7 @@ pub(super) struct Parts<'a> {
     radio: Radio<'a>,
     stock: Stock<'a>,
     links: Links<'a>,
+    segments: Segments<'a>,
     /// The links' devices, as the policy has them.
     devices: Vec<String>,
     /// Those of them whose packets are not IP.
@@ -65,6 +68,7 @@ impl<'a> Parts<'a> {
             tasks: Tasks::decide(beats, host.netns_cookie)?,
             windows: Windows::decide(crowd, host)?,
             radio: Radio::decide(radio, host.netns_cookie)?,
+            segments: Segments::decide(&assigned, source, owners, slot, host)?,
             stock,
             links,
             without_ip: { devices.iter() }
@@ -75,7 +79,7 @@ impl<'a> Parts<'a> {
         })
     }
 
-    pub fn each(&mut self) -> [&mut dyn Part; 5] {
+    pub fn each(&mut self) -> [&mut dyn Part; 6] {
         [
             &mut self.tasks,
             &mut self.windows,
@@ -83,6 +87,7 @@ impl<'a> Parts<'a> {
             // Before the links: a device may go from one to the other.
             &mut self.stock,
             &mut self.links,
+            &mut self.segments,
         ]
     }
 
@@ -136,6 +141,7 @@ pub(super) fn sweep(host: &mut Host) -> Result<(), Error> {
     Tasks::sweep(host)?;
     Windows::sweep(host)?;
     Radio::sweep(host)?;
+    Segments::sweep(host)?;
     Stock::sweep(host)?;
     Links::sweep(host)
 }
@@ -145,8 +151,10 @@ pub(super) fn revert(host: &mut Host, ending: Ending) -> Result<Undone, Error> {
     let tasks = Tasks::revert(host, ending)?;
     let windows = Windows::revert(host, ending)?;
     let radio = Radio::revert(host, ending)?;
+    Segments::revert(host, ending)?;
     let stock = Stock::revert(host, ending)?;
     let links = Links::revert(host, ending)?;
+    routes::look_up_again();
     let foreign = [
         tasks.foreign,
         windows.foreign,
@@ -187,6 +195,7 @@ pub(super) fn settle() -> Result<bool, Error> {
         Tasks::settle,
         Windows::settle,
         Radio::settle,
+        Segments::settle,
         Stock::settle,
         Links::settle,
     ] {

@@ -9,6 +9,7 @@ use crate::{
     error::Error,
     helper,
     link::conflict,
+    segments,
     state::{
         lock::Lock,
         runtime_dir::{self, DIR},
@@ -20,8 +21,9 @@ use crate::{
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Directories that hold only records, one for each kind.
-const RECORDS: [&str; 6] = [
+const RECORDS: [&str; 7] = [
     "links",
+    segments::RECORDS,
     stock::RECORDS,
     "beats",
     "radio",

@@ -18,7 +18,7 @@ use crate::{
     },
     os::{capability, namespace::netns_cookie},
     part::Ending,
-    radio, stock,
+    radio, segments, stock,
 };
 
 /// What could not be taken back in the ordinary way.
@@ -79,6 +79,7 @@ pub(super) fn clear() -> Result<Cleared, Error> {
     // Records that cannot be used must not prevent what can be taken back without them.
     link::salvage()?;
     stock::salvage_all()?;
+    segments::salvage(netns_cookie)?;
     BeatsRecord::salvage_all()?;
     softirq::salvage()?;
     kernel_threads::salvage()?;

@@ -20,6 +20,9 @@ use crate::{
 /// Kernels with BPF qdiscs have this type.
 const QDISC_OPS: &str = "bpf_struct_ops_Qdisc_ops";
 
+/// The running kernel's type information.
+pub(crate) const OF_KERNEL: &str = "/sys/kernel/btf/vmlinux";
+
 /// The type information a map was created with.
 pub(crate) struct Types {
     pub fd: OwnedFd,

@@ -33,8 +33,9 @@ pub(crate) const LINKS: &str = "takt";
 pub(crate) const SOCKETS: &str = "takt-sockets";
 pub(crate) const BEATS: &str = "takt-beats";
 pub(crate) const CROWD: &str = "takt-crowd";
-/// Has a directory for each link.
+/// Have a directory for each device.
 pub(crate) const FLOW: &str = "takt-flow";
+pub(crate) const SEGMENTS: &str = "takt-segments";
 
 const DIRECTORY_MODE: u32 = 0o700;
 const PIN_MODE: u32 = 0o600;
@@ -122,7 +123,7 @@ pub(crate) fn restrict_pin(pin: &Path) -> Result<(), Error> {
 /// left readable, and remove what a takt left that died half-way. Under the lock no other takt
 /// is at work.
 pub(crate) fn tidy() -> Result<(), Error> {
-    for name in [LINKS, SOCKETS, BEATS, CROWD, FLOW] {
+    for name in [LINKS, SOCKETS, BEATS, CROWD, FLOW, SEGMENTS] {
         let path = root()?.join(name);
         if let Some(found) = found(&path)? {
             close(&path, &found)?;

@@ -8,7 +8,7 @@ use takt_algo::{
     to_bytes,
 };
 use takt_planner::{ClassIds, Plan, PlanError, Questions, backend::NoBackend, plan};
-use takt_policy::{Link, Packets};
+use takt_policy::Link;
 use thiserror::Error;
 
 use crate::{
@@ -23,6 +23,7 @@ use crate::{
         proof,
         receive::{NoReceive, Side, Wanted, check},
         record::{Before, Record},
+        segments,
         sockets::{NoUser, Slot},
         stations,
         takeover::{Release, release},
@@ -32,9 +33,6 @@ use crate::{
     part::Foreign,
     state::source::Source,
 };
-
-/// One segment per packet, so that every frame has a due time of its own.
-const SINGLE_SEGMENT: u32 = 1;
 
 /// Links that this host cannot have. All but the last are the policy's fault.
 #[derive(Debug, Error)]
@@ -361,7 +359,7 @@ fn attach(
         },
         source: source.clone(),
         ids,
-        gso_max_segs: segment_limit(link),
+        gso_max_segs: segments::limit(link, &port.device, gso_before),
         before: Before {
             qdisc: standing,
             gso_max_segs: gso_before,
@@ -405,7 +403,7 @@ fn update(
         (tables.receive_link, tables.receive_ifindex) = (side.index, side.ifindex);
     }
 
-    let gso_max_segs = segment_limit(link);
+    let gso_max_segs = segments::limit(link, &port.device, before.before.gso_max_segs);
     let segments = SegmentLimit {
         from: port.device.gso_max_segs,
         to: gso_max_segs.unwrap_or(before.before.gso_max_segs),
@@ -450,11 +448,4 @@ fn update(
 fn queue_limits(link: &Link, port: &Port) -> Option<QueueLimits> {
     let limit_bytes = buffer::wanted(link, &port.device)?;
     Some(QueueLimits::new(limit_bytes, &[], None))
-}
-
-fn segment_limit(link: &Link) -> Option<u32> {
-    match link.packets {
-        Packets::Mtu => Some(SINGLE_SEGMENT),
-        Packets::Gso => None,
-    }
 }

@@ -2,7 +2,8 @@
 //!
 //! [`part`] puts a policy in force: [`decide`] compares it with what was found, [`devices`]
 //! changes the devices, [`program`] and [`memory`] are the loaded programs and a link's part of
-//! them, [`record`] remembers a link, [`takeover`] has the requests that attach the qdisc to a
+//! them, [`record`] remembers a link, [`segments`] says how
+//! long the device's packets may be, [`takeover`] has the requests that attach the qdisc to a
 //! device and give the device back. [`lost`] finds links that their devices lost, and [`conflict`] is
 //! what is known of the programs that did it; [`returned`] tells why a device that is back is not
 //! served. [`without_ip`] knows the devices on which nothing can be classified. [`named`] finds a device's link, for [`stations`] and
@@ -23,6 +24,7 @@ mod managed;
 mod mark;
 pub(crate) mod memory;
 mod named;
+pub(crate) mod offloads;
 pub(crate) mod outdated;
 mod part;
 pub(crate) mod program;
@@ -31,6 +33,7 @@ pub(crate) mod receive;
 mod record;
 pub(crate) mod registered;
 pub(crate) mod returned;
+pub(crate) mod segments;
 pub(crate) mod sockets;
 pub mod stations;
 pub(crate) mod status;

@@ -1,5 +1,5 @@
 //! What takt asks of the operating system: clocks, privileges, control groups, namespaces,
-//! netlink, settings in /sys.
+//! netlink, drivers, settings in /sys.
 
 pub(crate) mod boot;
 pub(crate) mod caches;
@@ -8,6 +8,7 @@ pub(crate) mod cgroup;
 pub(crate) mod clock;
 pub(crate) mod clock_set;
 mod error;
+pub(crate) mod ethtool;
 pub(crate) mod files;
 pub(crate) mod flock;
 pub(crate) mod lacking;
@@ -15,6 +16,7 @@ pub(crate) mod namespace;
 pub(crate) mod netlink;
 mod present_name;
 pub(crate) mod privilege;
+pub(crate) mod routes;
 pub(crate) mod sysfs;
 pub(crate) mod uevent;
 

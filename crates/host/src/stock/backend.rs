@@ -1,5 +1,7 @@
 //! Which backend each link of a policy gets on the running kernel.
 
+use std::path::Path;
+
 use takt_planner::backend::{Kernel, choose};
 use takt_policy::{Backend, Link};
 
@@ -15,6 +17,15 @@ pub(crate) struct Assigned<'a> {
     pub takt: Vec<Link>,
     /// On qdiscs of the kernel's own.
     pub stock: Vec<Wanted<'a>>,
+}
+
+impl Assigned<'_> {
+    /// All links, and whether their backend paces sockets itself.
+    pub fn links(&self) -> impl Iterator<Item = (&Link, bool)> {
+        let takt = self.takt.iter().map(|link| (link, false));
+        let stock = self.stock.iter();
+        takt.chain(stock.map(|wanted| (wanted.link, wanted.backend == Backend::Flow)))
+    }
 }
 
 /// Choose the backend of each link.
@@ -42,6 +53,12 @@ pub(crate) fn assign(links: &[Link]) -> Result<Assigned<'_>, Refusal> {
         }
     }
     Ok(assigned)
+}
+
+/// Whether programs can set rates on sockets here.
+pub(crate) fn can_set_rates() -> bool {
+    let kernel = Kernel::of_release(&crate::release());
+    kernel.is_none_or(|kernel| kernel.sets_socket_rates()) && Path::new(btf::OF_KERNEL).exists()
 }
 
 /// The running kernel, as far as backends depend on it.

@@ -5,7 +5,9 @@ use std::os::fd::OwnedFd;
 use takt_planner::flow::SocketRates;
 
 use super::{
-    departure, flow, hook,
+    departure,
+    flow::Hold,
+    hook,
     record::{Place, StockRecord},
     shape::Shape,
     tree,
@@ -195,7 +197,7 @@ impl<'a> Change<'a> {
                 terms,
                 program,
                 turns,
-            } => flow::attach(record, terms, program, *turns),
+            } => Hold::of_link(place).attach(record.who_slot, terms, program, *turns),
             Hook::Detach => detach(netlink, place),
         }?;
         Ok(not_restored)
@@ -230,7 +232,7 @@ fn detach(netlink: &mut Netlink, place: &Place) -> Result<(), Error> {
             hook::detach(netlink, place.ifindex, program, record.keeps_clsact)?;
         }
     }
-    flow::release(place)
+    Hold::of_link(place).release()
 }
 
 fn segments(record: &StockRecord) -> u32 {

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use takt_planner::{backend::Unkept, plan};
-use takt_policy::{Backend, Link, Packets};
+use takt_policy::{Backend, Link};
 
 use super::{
     change::Change,
@@ -17,7 +17,7 @@ use crate::{
     bpf::pinned::SOCKETS,
     error::Error,
     link::{
-        self, Before, Owners, Refusal, Replace,
+        self, Before, Owners, Refusal, Replace, segments,
         sockets::{Slot, Sockets},
     },
     os::{
@@ -27,9 +27,6 @@ use crate::{
     part::{Foreign, Host},
     state::source::Source,
 };
-
-/// One segment per packet, as on takt's own qdisc.
-const SINGLE_SEGMENT: u32 = 1;
 
 /// A link that gets one of these backends, and what that does not keep of its policy.
 pub(crate) struct Wanted<'a> {
@@ -110,7 +107,7 @@ impl<'a> Stock<'a> {
                 rate_bps: link.rate_bps,
                 overhead_bytes: link.overhead_bytes,
                 unkept: unkept.clone(),
-                gso_max_segs: (link.packets == Packets::Mtu).then_some(SINGLE_SEGMENT),
+                gso_max_segs: segments::limit(link, &port.device, before.gso_max_segs),
                 before: before.clone(),
             };
             steps.push(match standing {

@@ -11,10 +11,10 @@ mod backend;
 mod change;
 mod decide;
 mod departure;
-mod flow;
+pub(crate) mod flow;
 mod hook;
 mod part;
-mod program;
+pub(crate) mod program;
 mod record;
 mod sender;
 mod shape;
@@ -23,8 +23,9 @@ mod status;
 mod tree;
 
 pub use backend::kernel;
-pub(crate) use backend::{Assigned, assign};
+pub(crate) use backend::{Assigned, assign, can_set_rates};
 pub(crate) use part::{
-    Stock, carriers, carries, slots, verify_departure, verify_flow, verify_tree,
+    Stock, carriers, carries, limited, slots, verify_departure, verify_flow, verify_tree,
 };
-pub(crate) use record::{RECORDS, StockRecord, salvage_all, watched};
+pub(crate) use record::{Place, RECORDS, StockRecord, salvage_all, watched};
+pub(crate) use sender::Asking;

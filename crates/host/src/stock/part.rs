@@ -12,7 +12,8 @@ use takt_planner::{departure::Departure, flow::SocketRates, tree::Tree};
 use super::{
     change::{Change, clear},
     decide::{Wanted, release},
-    flow, program,
+    flow::Hold,
+    program,
     record::{self, Place, StockRecord},
     sender::Asking,
     shape::Shape,
@@ -24,6 +25,7 @@ use crate::{
     link::{
         Action, Before, Carrier, LinkStatus, Outcome, Owners, Refusal, Replace, Reverted,
         lost::Carries,
+        segments::Limited,
         sockets::{Slot, SlotInUse, Sockets},
     },
     os::netlink::Port,
@@ -206,6 +208,18 @@ pub(crate) fn carries(host: &mut Host, port: &Port) -> Result<Carries, Error> {
     })
 }
 
+/// The limit of segments of a device that carries such a link.
+pub(crate) fn limited(netns_cookie: u64, port: &Port) -> Result<Option<Limited>, Error> {
+    if !port.carries_stock() {
+        return Ok(None);
+    }
+    let newest = Place::new(netns_cookie, port.device.index).newest()?;
+    Ok(newest.map(|record| Limited {
+        limit: record.gso_max_segs,
+        before: record.before.gso_max_segs,
+    }))
+}
+
 /// Of all devices of this namespace.
 fn records(host: &mut Host) -> Result<Vec<Known>, Error> {
     let ports = host.ports()?;
@@ -253,7 +267,7 @@ impl Part for Stock<'_> {
             };
             if newest.netns.cookie != host.netns_cookie {
                 if newest.netns.is_gone() {
-                    flow::release(&place)?;
+                    Hold::of_link(&place).release()?;
                     place.forget()?;
                 }
                 continue;
@@ -274,7 +288,7 @@ impl Part for Stock<'_> {
                 host.not_restored.extend(fallen);
                 host.forget_ports();
             }
-            flow::release(&place)?;
+            Hold::of_link(&place).release()?;
             place.forget()?;
         }
         Ok(())

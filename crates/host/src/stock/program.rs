@@ -33,6 +33,7 @@ use super::{
 use crate::{
     bpf::{BpfError, btf, load_log},
     error::Error,
+    os::netlink::header_bytes,
 };
 
 #[allow(clippy::all, clippy::undocumented_unsafe_blocks, dead_code, unused)]
@@ -171,18 +172,8 @@ pub(super) fn keep(program: BorrowedFd) -> Result<OwnedFd, Error> {
         .map_err(|error| BpfError::of("keeping the program")(error.into()))
 }
 
-/// What packets have before the network's header when they come to the qdisc.
-pub(super) fn header_bytes(hardware: u16) -> u32 {
-    const ETHERNET_BYTES: u32 = 14;
-    match hardware {
-        libc::ARPHRD_ETHER | libc::ARPHRD_LOOPBACK => ETHERNET_BYTES,
-        // Tunnels, PPP.
-        _ => 0,
-    }
-}
-
 /// A program that is loaded already, by its number.
-pub(super) fn open(id: u32) -> Result<OwnedFd, Error> {
+pub(crate) fn open(id: u32) -> Result<OwnedFd, Error> {
     // SAFETY: takes a number; returns a descriptor that is ours, or an error.
     let fd = unsafe { libbpf_sys::bpf_prog_get_fd_by_id(id) };
     match fd {
@@ -195,7 +186,7 @@ pub(super) fn open(id: u32) -> Result<OwnedFd, Error> {
 }
 
 /// The number by which the kernel knows it.
-pub(super) fn id_of(program: &OwnedFd) -> Result<u32, Error> {
+pub(crate) fn id_of(program: &OwnedFd) -> Result<u32, Error> {
     Ok(Info::of(program)?.id)
 }
 

@@ -82,10 +82,10 @@ impl Netns {
     }
 }
 
-/// The records of one device, by generation.
+/// A device of a network namespace, and its records by generation.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Place {
-    netns_cookie: u64,
+    pub netns_cookie: u64,
     pub ifindex: u32,
 }
 
@@ -117,7 +117,8 @@ impl Place {
         places
     }
 
-    fn parse(name: &str) -> Option<Self> {
+    /// By [`Self::name`].
+    pub fn parse(name: &str) -> Option<Self> {
         let (netns_cookie, ifindex) = name.split_once('-')?;
         Some(Self::new(netns_cookie.parse().ok()?, ifindex.parse().ok()?))
     }

@@ -9,7 +9,7 @@ use crate::{
 };
 
 /// Rules that ask about the owners of sockets.
-pub(super) struct Asking<'a> {
+pub(crate) struct Asking<'a> {
     /// Where the answers are.
     pub slot: u32,
     /// `None`: no program watches sockets, and this one is only verified.

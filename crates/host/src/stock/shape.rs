@@ -9,8 +9,7 @@ use takt_planner::{
 };
 use takt_policy::{Backend, Link};
 
-use super::program::header_bytes;
-use crate::os::netlink::{Device, FQ, HTB, Handle, MQ, Port};
+use crate::os::netlink::{Device, FQ, HTB, Handle, MQ, Port, header_bytes};
 
 /// The major numbers of takt's root qdiscs, by shape: its own qdiscs have 7a00 to 7a3f.
 const TREE_MAJOR: u32 = 0x7a80;

@@ -1,7 +1,8 @@
 //! What stands on a device.
 
 use super::{
-    flow, hook,
+    flow::Hold,
+    hook,
     record::{Place, StockRecord},
     shape::Shape,
 };
@@ -53,7 +54,7 @@ fn called(netlink: &mut Netlink, record: &StockRecord) -> Result<Vec<u32>, Error
         Shape::Departure(_) => hook::attached(netlink, record.ifindex),
         Shape::Flow(_) => {
             let place = Place::new(record.netns.cookie, record.ifindex);
-            Ok(flow::attached(&place)?.into_iter().collect())
+            Ok(Hold::of_link(&place).attached()?.into_iter().collect())
         }
         Shape::Tree(_) => {
             let found = Classifier::list(netlink, record.ifindex, record.shape.handle())

@@ -307,6 +307,7 @@ pub(super) fn of_link(
         policy: Some(source.name.clone()),
         rate_bps: record.rate_bps,
         overhead_bytes: record.overhead_bytes,
+        segment_frames: port.map(|port| port.device.gso_max_segs),
         lag_max_ns: link.map_or(0, |link| link.lag_max_ns),
         pacing: "timer",
         gap: None,

@@ -42,6 +42,11 @@ impl Kernel {
         self.version >= OWNERS_FROM
     }
 
+    /// Whether programs can set rates on sockets.
+    pub fn sets_socket_rates(&self) -> bool {
+        self.version >= SOCKET_RATES_FROM
+    }
+
     /// What it lacks for a backend.
     pub(super) fn lacks(&self, backend: Backend) -> Option<String> {
         if self.version < ANY_FROM {
@@ -59,7 +64,7 @@ impl Kernel {
                 let (major, minor) = STAMPS_FROM;
                 Some(format!("bpf_skb_set_tstamp (Linux {major}.{minor})"))
             }
-            Backend::Flow if self.version < SOCKET_RATES_FROM => {
+            Backend::Flow if !self.sets_socket_rates() => {
                 let (major, minor) = SOCKET_RATES_FROM;
                 Some(format!(
                     "programs that set rates on sockets (Linux {major}.{minor})"

@@ -24,6 +24,8 @@ use takt_algo::{
 };
 use takt_policy::{BeyondHorizon, Link, Pacing, Question};
 
+use crate::segments::burst_bytes;
+
 pub use by_port::{ByPort, by_port};
 pub use classes::ClassIds;
 pub use error::PlanError;
@@ -88,6 +90,7 @@ pub fn plan(link: &Link, before: &ClassIds, questions: &Questions) -> Result<Pla
         let node = tenant.and_then(|name| ids.node(name)).unwrap_or_default();
         tables.class_params[id as usize] = share::of_class(class, link.rate_bps);
         tables.class_params[id as usize].node = node as u8;
+        tables.class_params[id as usize].burst_bytes = burst_bytes(link, class);
         if class.is_default {
             tables.rules.default_class = id;
         }

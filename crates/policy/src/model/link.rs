@@ -30,6 +30,8 @@ pub struct Link {
     pub pacing: Pacing,
     /// What happens to large segments.
     pub packets: Packets,
+    /// How long a segment may occupy the link, with [`Packets::Auto`].
+    pub burst_ns: u64,
     /// How much lateness a byte clock may catch up.
     pub lag_max_ns: u64,
     /// How far ahead a packet's departure time may be.
@@ -116,6 +118,8 @@ impl Backend {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Packets {
+    /// Segments are as long as the bursts of link and class allow.
+    Auto,
     /// Segments are limited to one MTU, so that every frame has its own moment.
     Mtu,
     /// Large segments stay whole and leave as a burst.
@@ -164,6 +168,8 @@ pub struct Class {
     pub per_flow: bool,
     /// The limit of its queue, in packets; with `per_flow` the limit of each flow.
     pub queue_packets: u16,
+    /// How long a segment may occupy its pace, or a flow's, with [`Packets::Auto`].
+    pub burst_ns: u64,
     /// How its queues are kept short.
     pub aqm: Aqm,
     /// Of a class in the background, and of no other.

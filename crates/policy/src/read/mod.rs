@@ -24,6 +24,7 @@ pub(crate) use beats::{GRID_MIN_NS, ReadBeats};
 pub(crate) use crowd::ReadCrowd;
 use keys::{Key, Schema, Takes};
 pub(crate) use link::ReadLink;
+pub(crate) use link::burst::DEFAULT_NS as BURST_LEAST_NS;
 pub(crate) use link::class::ReadClass;
 pub(crate) use link::matching::ReadMatch;
 pub(crate) use link::share::{PRIORITY_REST, ReadRate, ReadShare, WEIGHT_DEFAULT_MILLI, bps_of};

@@ -120,6 +120,7 @@ fn link_text(link: &LinkStatus) -> String {
     for unkept in &link.unkept {
         let _ = writeln!(text, "  not kept: {unkept}");
     }
+    write_segments(&mut text, link);
     if let Some(gap) = &link.gap {
         let _ = writeln!(
             text,
@@ -178,6 +179,27 @@ fn link_text(link: &LinkStatus) -> String {
     }
     write_departures(&mut text, link);
     text
+}
+
+/// How long packets may be, and whether some were longer.
+fn write_segments(text: &mut String, link: &LinkStatus) {
+    /// A device's limit that is none (`GSO_MAX_SEGS`).
+    const ANY: u32 = 65_535;
+    let longer: u64 = { link.classes.iter() }
+        .map(|class| class.counters.long_packets)
+        .sum();
+    let longer = match longer {
+        0 => String::new(),
+        1 => "; 1 packet was longer than burst allows".to_owned(),
+        count => format!("; {count} packets were longer than burst allows"),
+    };
+    let most = match link.segment_frames {
+        Some(1) => "one frame a packet".to_owned(),
+        Some(frames) if frames < ANY => format!("at most {frames} frames a packet"),
+        _ if longer.is_empty() => return,
+        _ => "any number of frames a packet".to_owned(),
+    };
+    let _ = writeln!(text, "  segments: {most}{longer}");
 }
 
 /// Classes below their tenants, then those without one.

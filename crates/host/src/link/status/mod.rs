@@ -78,6 +78,8 @@ pub struct LinkStatus {
     pub rate_bps: u64,
     /// Wire bytes per frame beyond the layer 2 frame.
     pub overhead_bytes: u32,
+    /// The most frames of a packet that the device takes now; `None`: it is gone.
+    pub segment_frames: Option<u32>,
     /// How much lateness a byte clock may make up for.
     pub lag_max_ns: u64,
     /// What paces now: `timer`, `gap`, or `timer (gap feeder behind)`.
@@ -249,8 +251,10 @@ pub struct Counters {
     pub flushed_bytes: u64,
     /// The largest delay of a frame after its due time.
     pub late_max_ns: u64,
-    /// Segmented frames that were paced as one burst.
+    /// Packets of several frames, each paced as a whole.
     pub gso_packets: u64,
+    /// Those of them that were longer than the bursts of link and class allow.
+    pub long_packets: u64,
 }
 
 impl Counters {
@@ -270,6 +274,7 @@ impl Counters {
         self.flushed_bytes += other.flushed_bytes;
         self.late_max_ns = self.late_max_ns.max(other.late_max_ns);
         self.gso_packets += other.gso_packets;
+        self.long_packets += other.long_packets;
     }
 }
 
@@ -293,6 +298,7 @@ impl From<&takt_class_stats> for Counters {
             flushed_bytes: stats.flushed_bytes,
             late_max_ns: stats.late_max_ns,
             gso_packets: stats.gso_packets,
+            long_packets: stats.long_packets,
         }
     }
 }
@@ -354,6 +360,7 @@ fn link_status(managed: &Managed, view: &View, with_flows: bool) -> LinkStatus {
             .map(|record| record.source.name.clone()),
         rate_bps: managed.plan.link.rate_bps,
         overhead_bytes: managed.plan.overhead_bytes,
+        segment_frames: port.map(|port| port.device.gso_max_segs),
         lag_max_ns: managed.plan.link.lag_max_ns,
         pacing: gap::pacing(gap.as_ref(), managed),
         gap,

@@ -32,19 +32,37 @@ pub struct Device {
     pub kind: String,
     /// Its Ethernet address; zeroes if it has none.
     pub address: [u8; 6],
+    /// The device of this namespace that it sends through, as a VLAN does; of a veth, its peer.
+    pub lower: Option<u32>,
+    /// The device that it is a port of: a bridge, a bond, a team, a VRF.
+    pub master: Option<u32>,
 }
 
 const IFINFOMSG_LEN: usize = 16;
 const IFLA_ADDRESS: u16 = 1;
 const IFLA_IFNAME: u16 = 3;
 const IFLA_MTU: u16 = 4;
+const IFLA_LINK: u16 = 5;
+const IFLA_MASTER: u16 = 10;
 const IFLA_TXQLEN: u16 = 13;
 const IFLA_LINKINFO: u16 = 18;
 const IFLA_INFO_KIND: u16 = 1;
 const IFLA_NUM_TX_QUEUES: u16 = 31;
+const IFLA_LINK_NETNSID: u16 = 37;
 const IFLA_GSO_MAX_SEGS: u16 = 40;
 const IFLA_PROP_LIST: u16 = 52;
 const IFLA_ALT_IFNAME: u16 = 53;
+
+/// What packets of a device of this type (`ARPHRD_*`) have before the network's header when they come
+/// to its qdisc.
+pub fn header_bytes(hardware: u16) -> u32 {
+    const ETHERNET_BYTES: u32 = 14;
+    match hardware {
+        libc::ARPHRD_ETHER | libc::ARPHRD_LOOPBACK => ETHERNET_BYTES,
+        // Tunnels, PPP.
+        _ => 0,
+    }
+}
 
 impl Device {
     /// All devices of the namespace.
@@ -97,6 +115,7 @@ impl Device {
                 .map(u32::from_ne_bytes)
                 .ok_or(NetlinkError::Malformed)
         };
+        let is_lower_here = find(attributes, IFLA_LINK_NETNSID).is_none();
         Ok(Self {
             index: header.index,
             name: text(name),
@@ -117,6 +136,8 @@ impl Device {
             address: find(attributes, IFLA_ADDRESS)
                 .and_then(|value| <[u8; 6]>::try_from(value).ok())
                 .unwrap_or_default(),
+            lower: number(IFLA_LINK).ok().filter(|_| is_lower_here),
+            master: number(IFLA_MASTER).ok(),
         })
     }
 

@@ -21,6 +21,7 @@ pub(crate) use changes::{Change, Changes};
 pub(crate) use classifier::Classifier;
 pub(crate) use counters::TcCounters;
 pub use device::Device;
+pub(crate) use device::header_bytes;
 pub(crate) use htb::{FQ, HTB, HtbClass, MQ, attribute, htb_options, numbers, set_leaf};
 pub(crate) use listing::Listing;
 pub(crate) use port::{Port, TAKT};

@@ -10,7 +10,7 @@ use takt_algo::{
 use takt_planner::flow::SocketRates;
 
 use super::{
-    hold::{COUNT, dir_of, open, run},
+    hold::{COUNT, Hold, open, run},
     program::CLASSES,
 };
 use crate::{
@@ -48,7 +48,7 @@ impl Counts {
     pub fn read(place: &Place, program: u32, terms: &SocketRates) -> Result<Self, Error> {
         let program = program::open(program)?;
         let map = map_of(&program, CLASSES)?;
-        let count = open(&dir_of(place)?.join(COUNT))?;
+        let count = open(&Hold::of_link(place).dir()?.join(COUNT))?;
         let mut counts = Self {
             classes: classes(&map, terms)?,
             flows: Vec::new(),

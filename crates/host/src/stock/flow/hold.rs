@@ -1,4 +1,4 @@
-//! Has the kernel keep a link's programs, by pins.
+//! Has the kernel keep a device's programs, by pins.
 //!
 //! What gives sockets their rates back is pinned before the first rate is set, and goes last. So a
 //! takt that dies in between leaves what the next one needs.
@@ -25,10 +25,7 @@ use crate::{
     bpf::{BpfError, pins},
     error::Error,
     os::{OsError, cgroup},
-    stock::{
-        program::map_of,
-        record::{Place, StockRecord},
-    },
+    stock::{program::map_of, record::Place},
 };
 
 /// The pins. What sees connections begin, on the root of control groups; it comes last.
@@ -42,81 +39,130 @@ pub(super) const COUNT: &str = "count";
 
 const SETTING: &str = "setting the rates of sockets";
 
-/// Give connections on the record's device their rates, those that exist and new ones. `turns`: they
-/// have the rates of another policy with the same backend.
-pub(in crate::stock) fn attach(
-    record: &StockRecord,
-    terms: &SocketRates,
-    program: &OwnedFd,
-    turns: bool,
-) -> Result<(), Error> {
-    let place = &Place::new(record.netns.cookie, record.ifindex);
-    let mut memory = MaybeUninit::uninit();
-    let skel = load_others(&mut memory, program, record.who_slot)?;
-    if !turns {
-        // As when `/run` was emptied.
-        release(place)?;
-    }
-    let device = takt_paced_link {
-        netns_cookie: record.netns.cookie,
-        ifindex: record.ifindex,
-        header_bytes: terms.header_bytes,
-    };
-    map_of(program, LINK)?
-        .update(&0u32.to_ne_bytes(), to_bytes(&device), MapFlags::ANY)
-        .map_err(BpfError::of(SETTING))?;
-    let progs = &skel.progs;
-    match turns {
-        true => update(&dir_of(place)?.join(EVENT), program)?,
-        false => {
-            let links = [
-                (&progs.takt_flow_state, STATE),
-                (&progs.takt_flow_back, BACK),
-                (&progs.takt_flow_count, COUNT),
-            ];
-            make(place, &links, program)?;
-        }
-    }
-    let take = progs
-        .takt_flow_take
-        .attach()
-        .map_err(BpfError::of(SETTING))?;
-    run(&take).map(drop)
+/// The pins of one device's programs.
+pub(crate) struct Hold<'a> {
+    /// The directory of such pins.
+    pins: &'static str,
+    place: &'a Place,
 }
 
-/// The number of the program that sees connections begin; `None`: there is none.
-pub(in crate::stock) fn attached(place: &Place) -> Result<Option<u32>, Error> {
-    let pin = dir_of(place)?.join(EVENT);
-    if !pin.exists() {
-        return Ok(None);
-    }
-    let info = Link::open(pin).and_then(|link| link.info());
-    let info = info.map_err(BpfError::of("reading which program sees connections"))?;
-    Ok(Some(info.prog_id))
-}
-
-/// Give sockets their applications' rates back, and take all of it away. It may not be there.
-/// Precondition: this is the place's namespace, or that is gone.
-pub(in crate::stock) fn release(place: &Place) -> Result<(), Error> {
-    let Ok(dir) = dir_of(place) else {
-        // Without pins there is nothing.
-        return Ok(());
-    };
-    if !dir.exists() {
-        return Ok(());
-    }
-    let event = dir.join(EVENT);
-    match fs::remove_file(&event) {
-        Err(error) if error.kind() != ErrorKind::NotFound => {
-            return Err(OsError::file(&event)(error));
+impl<'a> Hold<'a> {
+    /// Those that carry out a link.
+    pub fn of_link(place: &'a Place) -> Self {
+        Self {
+            pins: pins::FLOW,
+            place,
         }
-        _ => {}
     }
-    run(&open(&dir.join(BACK))?)?;
-    pins::vanish(&dir)?;
-    // Other links may still have theirs there.
-    let _ = dir.parent().map(fs::remove_dir);
-    Ok(())
+
+    /// Those that keep segments short, beside a link on any backend.
+    pub fn of_segments(place: &'a Place) -> Self {
+        Self {
+            pins: pins::SEGMENTS,
+            place,
+        }
+    }
+
+    /// Give connections on the device their rates, those that exist and new ones. `turns`: they have the
+    /// rates of another policy, by programs of the same maps.
+    pub fn attach(
+        &self,
+        who_slot: Option<u32>,
+        terms: &SocketRates,
+        program: &OwnedFd,
+        turns: bool,
+    ) -> Result<(), Error> {
+        let mut memory = MaybeUninit::uninit();
+        let skel = load_others(&mut memory, program, who_slot)?;
+        if !turns {
+            // As when `/run` was emptied.
+            self.release()?;
+        }
+        let device = takt_paced_link {
+            netns_cookie: self.place.netns_cookie,
+            ifindex: self.place.ifindex,
+            header_bytes: terms.header_bytes,
+        };
+        map_of(program, LINK)?
+            .update(&0u32.to_ne_bytes(), to_bytes(&device), MapFlags::ANY)
+            .map_err(BpfError::of(SETTING))?;
+        let progs = &skel.progs;
+        match turns {
+            true => update(&self.dir()?.join(EVENT), program)?,
+            false => {
+                let links = [
+                    (&progs.takt_flow_state, STATE),
+                    (&progs.takt_flow_back, BACK),
+                    (&progs.takt_flow_count, COUNT),
+                ];
+                self.make(&links, program)?;
+            }
+        }
+        let take = progs
+            .takt_flow_take
+            .attach()
+            .map_err(BpfError::of(SETTING))?;
+        run(&take).map(drop)
+    }
+
+    /// The number of the program that sees connections begin; `None`: there is none.
+    pub fn attached(&self) -> Result<Option<u32>, Error> {
+        let pin = self.dir()?.join(EVENT);
+        if !pin.exists() {
+            return Ok(None);
+        }
+        let info = Link::open(pin).and_then(|link| link.info());
+        let info = info.map_err(BpfError::of("reading which program sees connections"))?;
+        Ok(Some(info.prog_id))
+    }
+
+    /// Give sockets their applications' rates back, and take all of it away. It may not be there.
+    /// Precondition: this is the place's namespace, or that is gone.
+    pub fn release(&self) -> Result<(), Error> {
+        let Ok(dir) = self.dir() else {
+            // Without pins there is nothing.
+            return Ok(());
+        };
+        if !dir.exists() {
+            return Ok(());
+        }
+        let event = dir.join(EVENT);
+        match fs::remove_file(&event) {
+            Err(error) if error.kind() != ErrorKind::NotFound => {
+                return Err(OsError::file(&event)(error));
+            }
+            _ => {}
+        }
+        run(&open(&dir.join(BACK))?)?;
+        pins::vanish(&dir)?;
+        // Other links may still have theirs there.
+        let _ = dir.parent().map(fs::remove_dir);
+        Ok(())
+    }
+
+    pub(super) fn dir(&self) -> Result<PathBuf, Error> {
+        Ok(pins::dir(self.pins)?.0.join(self.place.name()))
+    }
+
+    fn make(&self, links: &[(&ProgramMut, &str)], program: &OwnedFd) -> Result<(), Error> {
+        let pinning = || BpfError::of("pinning the program");
+        let dir = self.dir()?;
+        pins::make_dir_within(&pins::dir(self.pins)?.0)?;
+        pins::appear(&dir, |aside| {
+            for (program, name) in links {
+                let mut link = program.attach().map_err(BpfError::of(SETTING))?;
+                link.pin(aside.join(name)).map_err(pinning())?;
+            }
+            Ok(())
+        })?;
+        let event = see_connections(program)?;
+        let pin = dir.join(EVENT);
+        let path = c_path(&pin)?;
+        // SAFETY: a descriptor and a terminated string that live until the call returns.
+        let done = unsafe { libbpf_sys::bpf_obj_pin(event.as_raw_fd(), path.as_ptr()) };
+        check(done, "pinning the program")?;
+        pins::restrict_pin(&pin)
+    }
 }
 
 /// What an iterator writes when it is run over this namespace's connections.
@@ -131,30 +177,6 @@ pub(super) fn run(link: &Link) -> Result<Vec<u8>, Error> {
 
 pub(super) fn open(pin: &Path) -> Result<Link, Error> {
     Link::open(pin).map_err(BpfError::of("opening a pinned program"))
-}
-
-pub(super) fn dir_of(place: &Place) -> Result<PathBuf, Error> {
-    Ok(pins::dir(pins::FLOW)?.0.join(place.name()))
-}
-
-fn make(place: &Place, links: &[(&ProgramMut, &str)], program: &OwnedFd) -> Result<(), Error> {
-    let pinning = || BpfError::of("pinning the program");
-    let dir = dir_of(place)?;
-    pins::make_dir_within(&pins::dir(pins::FLOW)?.0)?;
-    pins::appear(&dir, |aside| {
-        for (program, name) in links {
-            let mut link = program.attach().map_err(BpfError::of(SETTING))?;
-            link.pin(aside.join(name)).map_err(pinning())?;
-        }
-        Ok(())
-    })?;
-    let event = see_connections(program)?;
-    let pin = dir.join(EVENT);
-    let path = c_path(&pin)?;
-    // SAFETY: a descriptor and a terminated string that live until the call returns.
-    let done = unsafe { libbpf_sys::bpf_obj_pin(event.as_raw_fd(), path.as_ptr()) };
-    check(done, "pinning the program")?;
-    pins::restrict_pin(&pin)
 }
 
 /// Beside other programs there, which stay.

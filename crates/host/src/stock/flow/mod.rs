@@ -1,6 +1,7 @@
-//! Links on rates of sockets (`bpf/flow`).
+//! Rates of sockets (`bpf/flow`): what carries out links on them, and what keeps segments short on links
+//! of every backend ([`crate::segments`]).
 //!
-//! [`program`] loads what sets rates, for one link and policy. [`hold`] has the kernel keep it, gives
+//! [`program`] loads what sets rates, for one device and policy. [`hold`] has the kernel keep it, gives
 //! sockets their rates and gives them back. [`count`] reads what connections sent.
 
 mod count;
@@ -8,5 +9,5 @@ mod hold;
 mod program;
 
 pub(super) use count::Counts;
-pub(super) use hold::{attach, attached, release};
-pub(super) use program::load;
+pub(crate) use hold::Hold;
+pub(crate) use program::load;

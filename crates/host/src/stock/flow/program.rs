@@ -40,7 +40,7 @@ const SHOWN: usize = 15;
 
 /// Load all of a policy's programs, and keep the one that sees connections begin; it has the maps.
 /// `before`: that of the policy before, whose connections and counters go on.
-pub(in crate::stock) fn load(
+pub(crate) fn load(
     terms: &SocketRates,
     rules: &takt_rules,
     asking: Option<&Asking>,

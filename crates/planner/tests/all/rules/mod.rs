@@ -20,6 +20,7 @@ fn link(classes: Vec<Vec<Match>>) -> Link {
         priority: 0,
         per_flow: false,
         queue_packets: 100,
+        burst_ns: 1_000_000,
         aqm: Aqm {
             kind: AqmKind::Off,
             target_ns: 5_000_000,
@@ -38,6 +39,7 @@ fn link(classes: Vec<Vec<Match>>) -> Link {
         overhead_bytes: 0,
         pacing: Pacing::Timer,
         packets: Packets::Mtu,
+        burst_ns: 1_000_000,
         lag_max_ns: 10_000_000,
         horizon_ns: 10_000_000_000,
         beyond_horizon: BeyondHorizon::Drop,

@@ -15,7 +15,9 @@ mod tests;
 mod tuple_space;
 
 use crate::findings::Findings;
-use crate::read::{PRIORITY_REST, ReadClass, ReadLink, ReadTenant, WEIGHT_DEFAULT_MILLI, bps_of};
+use crate::read::{
+    BURST_LEAST_NS, PRIORITY_REST, ReadClass, ReadLink, ReadTenant, WEIGHT_DEFAULT_MILLI, bps_of,
+};
 use crate::source::Source;
 use crate::{Aqm, AqmKind, Class, DEFAULT_CLASS, Link, Tenant};
 
@@ -44,10 +46,12 @@ pub(super) fn check(links: &mut [ReadLink], source: &Source, findings: &mut Find
 
 /// The model, with every default filled in.
 pub(super) fn resolve(has_stations: bool, thins_acks: bool, link: ReadLink) -> Link {
-    let resolve_class = |class| resolve_class(has_stations, class);
+    // No class's segments can be shorter.
+    let burst_ns = link.burst_ns.max(BURST_LEAST_NS);
+    let resolve_class = |class| resolve_class(has_stations, burst_ns, class);
     let mut classes: Vec<Class> = link.classes.into_iter().map(resolve_class).collect();
     if !classes.iter().any(|class| class.is_default) {
-        classes.push(implicit_default(has_stations, link.line));
+        classes.push(implicit_default(has_stations, burst_ns, link.line));
     }
     Link {
         device: link.device,
@@ -56,6 +60,7 @@ pub(super) fn resolve(has_stations: bool, thins_acks: bool, link: ReadLink) -> L
         overhead_bytes: link.overhead_bytes,
         pacing: link.pacing,
         packets: link.packets,
+        burst_ns: link.burst_ns,
         lag_max_ns: link.lag_max_ns,
         horizon_ns: link.horizon_ns,
         beyond_horizon: link.beyond_horizon,
@@ -69,7 +74,7 @@ pub(super) fn resolve(has_stations: bool, thins_acks: bool, link: ReadLink) -> L
     }
 }
 
-fn implicit_default(has_stations: bool, line: usize) -> Class {
+fn implicit_default(has_stations: bool, burst_ns: u64, line: usize) -> Class {
     let aqm = aqm::implicit(has_stations);
     Class {
         name: DEFAULT_CLASS.to_owned(),
@@ -81,6 +86,7 @@ fn implicit_default(has_stations: bool, line: usize) -> Class {
         priority: PRIORITY_REST,
         per_flow: false,
         queue_packets: queue_default(false, has_stations, aqm),
+        burst_ns,
         aqm,
         gate: None,
         receive: false,
@@ -113,7 +119,7 @@ fn queue_default(per_flow: bool, has_stations: bool, aqm: Aqm) -> u16 {
     }
 }
 
-fn resolve_class(has_stations: bool, class: ReadClass) -> Class {
+fn resolve_class(has_stations: bool, burst_ns: u64, class: ReadClass) -> Class {
     let is_default = class.is_default();
     let gate = background::gate(&class);
     let aqm = aqm::resolve(&class, has_stations);
@@ -130,6 +136,7 @@ fn resolve_class(has_stations: bool, class: ReadClass) -> Class {
         priority: share.priority(),
         per_flow: class.per_flow,
         queue_packets: class.queue_packets.unwrap_or(queue_default),
+        burst_ns: class.burst_ns.unwrap_or(burst_ns),
         aqm,
         gate,
         receive,

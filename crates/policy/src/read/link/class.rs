@@ -5,6 +5,7 @@ use std::ops::RangeInclusive;
 use toml::de::DeTable;
 
 use super::aqm::{self, ReadAqm};
+use super::burst;
 use super::matching::{self, ReadMatch};
 use super::share::{self, ReadShare};
 use crate::diagnostic::Diagnostic;
@@ -67,6 +68,12 @@ pub(super) const CLASS: Schema = Schema {
              per_flow or stations",
         ),
         Key::new(
+            "burst",
+            Takes::Duration(burst::CLASS_NS),
+            "How long a segment may occupy the pace of the class, or of a flow; default: the \
+             link's",
+        ),
+        Key::new(
             "aqm",
             Takes::Word(&words(&aqm::KINDS)),
             "How its queues are kept short; the default depends on rate and ceil",
@@ -120,6 +127,7 @@ pub(crate) struct ReadClass {
     pub share: ReadShare,
     pub per_flow: bool,
     pub queue_packets: Option<u16>,
+    pub burst_ns: Option<u64>,
     pub aqm: ReadAqm,
     /// Its value and position.
     pub gate: Option<(Gate, Span)>,
@@ -165,6 +173,7 @@ fn read(table: &DeTable, span: Span, source: &Source, findings: &mut Findings) -
         queue_packets: section
             .integer("queue_packets", QUEUE_PACKETS, findings)
             .map(|packets| packets as u16),
+        burst_ns: burst::read_class_ns(&section, findings),
         aqm: aqm::read(&section, findings),
         gate: read_gate(&section, findings),
         receive: read_receive(&section, findings),

@@ -1,6 +1,7 @@
 //! `[link.DEV]`
 
 pub(super) mod aqm;
+pub(crate) mod burst;
 pub(super) mod class;
 mod horizon;
 pub(super) mod matching;
@@ -48,8 +49,14 @@ pub(in crate::read) const LINK: Schema = Schema {
         Key::with_default(
             "packets",
             Takes::Word(&words(&PACKETS)),
-            "\"mtu\"",
-            "Limit segments to one frame each, or keep large ones and pace those",
+            "\"auto\"",
+            "How long segments may be: as burst allows, one frame each, or without a limit",
+        ),
+        Key::with_default(
+            "burst",
+            Takes::Duration(burst::LINK_NS),
+            "\"1ms\"",
+            "How long a segment may occupy the link, with packets = \"auto\"; at least a frame",
         ),
         Key::with_default(
             "lag_max",
@@ -105,7 +112,11 @@ const ENTITIES_MAX: usize = 4094;
 
 const OVERHEAD_BYTES: RangeInclusive<u64> = 0..=256;
 const PACING: Words<Pacing, 2> = [("timer", Pacing::Timer), ("gap", Pacing::Gap)];
-const PACKETS: Words<Packets, 2> = [("mtu", Packets::Mtu), ("gso", Packets::Gso)];
+const PACKETS: Words<Packets, 3> = [
+    ("auto", Packets::Auto),
+    ("mtu", Packets::Mtu),
+    ("gso", Packets::Gso),
+];
 const ON_CONFLICT: Words<OnConflict, 2> = [
     ("report", OnConflict::Report),
     ("restore", OnConflict::Restore),
@@ -124,6 +135,7 @@ pub(crate) struct ReadLink {
     pub overhead_bytes: u32,
     pub pacing: Pacing,
     pub packets: Packets,
+    pub burst_ns: u64,
     pub lag_max_ns: u64,
     pub horizon_ns: u64,
     pub beyond_horizon: BeyondHorizon,
@@ -189,7 +201,8 @@ pub(super) fn read(
             .unwrap_or(Pacing::Timer),
         packets: section
             .word("packets", &PACKETS, findings)
-            .unwrap_or(Packets::Mtu),
+            .unwrap_or(Packets::Auto),
+        burst_ns: burst::read_link_ns(&section, findings).unwrap_or(burst::DEFAULT_NS),
         lag_max_ns: read_lag(&section, findings),
         horizon_ns: horizon::read_ns(&section, findings),
         beyond_horizon: section

@@ -1,0 +1,409 @@
+//! The part of a transaction that keeps segments short on the sockets of slow classes.
+//!
+//! The note is written before anything is changed, and forgotten after all is restored: what takt left
+//! that died in between, the next one takes back.
+
+use std::{collections::BTreeMap, os::fd::OwnedFd};
+
+use takt_algo::sys::takt_plan;
+use takt_planner::{ClassIds, plan, segments::socket_rates};
+use takt_policy::Link;
+
+use super::{
+    above::{self, Limit},
+    note::{Held, NOTES, Note},
+    round_trips,
+};
+use crate::{
+    bpf::pins,
+    error::Error,
+    link::{
+        Owners, segments,
+        sockets::{Slot, Sockets},
+    },
+    os::{
+        OsError,
+        ethtool::Ethtool,
+        netlink::{Device, NetlinkError, Port, Request, header_bytes},
+    },
+    part::{Ending, Host, Part, Query, Undone},
+    state::source::Source,
+    stock::{
+        self, Asking, Assigned, Place,
+        flow::{Hold, load},
+        program,
+    },
+};
+
+/// What a policy changes of sockets' segments.
+pub(crate) struct Segments<'a> {
+    owners: &'a Owners,
+    slot: Slot,
+    netns_cookie: u64,
+    before: Option<Note>,
+    wanted: Vec<Wanted>,
+    above: Vec<Limit>,
+    /// The programs of `before`, for undoing.
+    old_programs: Vec<(u32, OwnedFd)>,
+    committed: bool,
+}
+
+/// A device whose connections are to have such rates.
+struct Wanted {
+    held: Held,
+    plan: Box<takt_plan>,
+    /// They have them already.
+    stands: bool,
+    program: Option<OwnedFd>,
+}
+
+impl<'a> Segments<'a> {
+    /// What following the policy changes of this namespace's sockets. Devices that are not there are
+    /// served when they are.
+    pub fn decide(
+        assigned: &Assigned,
+        source: &Source,
+        owners: &'a Owners,
+        slot: Slot,
+        host: &mut Host,
+    ) -> Result<Self, Error> {
+        let before = NOTES.read::<Note>(host.netns_cookie)?;
+        let mut wanted = Vec::new();
+        let mut of_links = BTreeMap::new();
+        let ports = host.ports()?;
+        for (link, paces_sockets) in assigned.links() {
+            let mut found = ports.iter();
+            let Some(port) = found.find(|port| port.device.is_called(&link.device)) else {
+                continue;
+            };
+            if let Some(limit) = segments::limit(link, &port.device, u32::MAX) {
+                of_links.insert(port.device.index, limit);
+            }
+            if !paces_sockets {
+                wanted.extend(want(link, source, owners, slot, port));
+            }
+        }
+        let known = before.as_ref().map_or(&[][..], |note| &note.above);
+        let devices: Vec<&Device> = ports.iter().map(|port| &port.device).collect();
+        let above = above::limits(&of_links, &devices, known);
+        for wanted in &mut wanted {
+            let place = Place::new(host.netns_cookie, wanted.held.ifindex);
+            let known = before.as_ref().and_then(|note| note.of(&wanted.held));
+            if let Some(known) = known
+                && Hold::of_segments(&place).attached()? == known.program
+            {
+                wanted.held.program = known.program;
+                wanted.stands = true;
+            }
+        }
+        Ok(Self {
+            owners,
+            slot,
+            netns_cookie: host.netns_cookie,
+            before,
+            wanted,
+            above,
+            old_programs: Vec::new(),
+            committed: false,
+        })
+    }
+
+    fn place(&self, ifindex: u32) -> Place {
+        Place::new(self.netns_cookie, ifindex)
+    }
+
+    fn is_empty(&self) -> bool {
+        self.wanted.is_empty() && self.above.is_empty()
+    }
+
+    /// Devices of this namespace whose connections have rates and are not to have them.
+    fn leaving(&self) -> Vec<Place> {
+        let mut places = places();
+        places.retain(|place| {
+            let mut wanted = self.wanted.iter();
+            place.netns_cookie == self.netns_cookie
+                && !wanted.any(|wanted| wanted.held.ifindex == place.ifindex)
+        });
+        places
+    }
+}
+
+impl Note {
+    /// What it knows of a device with these terms.
+    fn of(&self, wanted: &Held) -> Option<&Held> {
+        self.devices.iter().find(|known| {
+            let wanted = Held {
+                program: known.program,
+                ..wanted.clone()
+            };
+            known.program.is_some() && **known == wanted
+        })
+    }
+}
+
+/// `None`: no class of the link is slow, or the kernel cannot keep its segments short.
+fn want(link: &Link, source: &Source, owners: &Owners, slot: Slot, port: &Port) -> Option<Wanted> {
+    let planned = plan(link, &ClassIds::default(), owners.questions()).ok()?;
+    let header_bytes = header_bytes(port.device.hardware);
+    let terms = socket_rates(link, &planned.ids, header_bytes)?;
+    if !stock::can_set_rates() || has_single_frames(&port.device.name) {
+        return None;
+    }
+    Some(Wanted {
+        held: Held {
+            ifindex: port.device.index,
+            source: source.clone(),
+            terms,
+            who_slot: (planned.tables.rules.need_who != 0).then_some(slot.index),
+            program: None,
+        },
+        plan: planned.tables,
+        stands: false,
+        program: None,
+    })
+}
+
+/// Whether each packet of the device's sockets is a frame.
+fn has_single_frames(device: &str) -> bool {
+    let offloads = Ethtool::open()
+        .ok()
+        .and_then(|ethtool| ethtool.offloads(device));
+    offloads.is_some_and(|offloads| !offloads.tso && !offloads.gso)
+}
+
+/// All devices whose sockets have such rates.
+fn places() -> Vec<Place> {
+    let Ok((dir, true)) = pins::dir(pins::SEGMENTS) else {
+        return Vec::new();
+    };
+    let Ok(found) = std::fs::read_dir(dir) else {
+        return Vec::new();
+    };
+    let names = found.flatten().map(|entry| entry.file_name());
+    names
+        .filter_map(|name| Place::parse(name.to_str()?))
+        .collect()
+}
+
+/// Restore all sockets of a namespace. Precondition: this is that namespace, or it is gone.
+fn restore_sockets(netns_cookie: u64) -> Result<(), Error> {
+    for place in places() {
+        if place.netns_cookie == netns_cookie {
+            Hold::of_segments(&place).release()?;
+        }
+    }
+    Ok(())
+}
+
+/// Restore this namespace: its sockets, and what else the note says.
+fn restore(host: &mut Host, note: Option<Note>) -> Result<(), Error> {
+    restore_sockets(host.netns_cookie)?;
+    if let Some(note) = note {
+        restore_limits(host, &note.above)?;
+        note.round_trips_before
+            .map_or(Ok(()), round_trips::restore)?;
+    }
+    NOTES.forget(host.netns_cookie)
+}
+
+/// Restore the limits of devices that still have takt's.
+fn restore_limits(host: &mut Host, above: &[Limit]) -> Result<(), Error> {
+    if above.is_empty() {
+        return Ok(());
+    }
+    let devices = Device::list(&mut host.netlink).map_err(OsError::netlink("listing devices"))?;
+    let standing = above.iter().filter(|limit| limit.stands(&devices));
+    let requests: Vec<Request> = standing
+        .map(|limit| Device::limit_segments(limit.ifindex, limit.before))
+        .collect();
+    set_limits(host, &requests)
+}
+
+/// A device that is gone has none.
+fn set_limits(host: &mut Host, requests: &[Request]) -> Result<(), Error> {
+    if requests.is_empty() {
+        return Ok(());
+    }
+    let doing = "limiting the segments of devices";
+    let answers = host
+        .netlink
+        .batch(requests)
+        .map_err(OsError::netlink(doing))?;
+    let refused = answers.into_iter().filter_map(Result::err);
+    match { refused }.find(|refusal| refusal.errno != libc::ENODEV) {
+        Some(refusal) => Err(OsError::netlink(doing)(NetlinkError::Refused(refusal))),
+        None => Ok(()),
+    }
+}
+
+impl Part for Segments<'_> {
+    type Undone = ();
+    /// A link's status says how long its packets may be.
+    type Status = ();
+
+    fn sweep(_: &mut Host) -> Result<(), Error> {
+        for netns_cookie in NOTES.of_the_gone()? {
+            restore_sockets(netns_cookie)?;
+            NOTES.forget(netns_cookie)?;
+        }
+        Ok(())
+    }
+
+    fn revert(host: &mut Host, _: Ending) -> Result<Undone<()>, Error> {
+        let note = NOTES.read(host.netns_cookie)?;
+        restore(host, note)?;
+        Ok(Undone::all(()))
+    }
+
+    fn source(_: &mut Host) -> Result<Option<Source>, Error> {
+        // That of the links.
+        Ok(None)
+    }
+
+    fn status(_: &mut Host, _: Query) -> Result<(), Error> {
+        Ok(())
+    }
+
+    fn settle() -> Result<bool, Error> {
+        Ok(NOTES.are_anywhere())
+    }
+
+    fn verify(&self) -> Result<(), Error> {
+        match self.wanted.iter().any(|wanted| !wanted.stands) {
+            true => stock::verify_flow(),
+            false => Ok(()),
+        }
+    }
+
+    fn prepare(&mut self, host: &mut Host) -> Result<(), Error> {
+        let asks = { self.wanted.iter() }.any(|wanted| wanted.held.who_slot.is_some());
+        let sockets = asks.then(Sockets::open_or_load).transpose()?;
+        if let Some(sockets) = &sockets {
+            self.owners.ask(sockets, host.netns_cookie, self.slot)?;
+        }
+        for wanted in self.wanted.iter_mut().filter(|wanted| !wanted.stands) {
+            let sockets = sockets.as_ref();
+            let asking = wanted.held.who_slot.map(|slot| Asking { slot, sockets });
+            let rules = &wanted.plan.rules;
+            let program = load(&wanted.held.terms, rules, asking.as_ref(), None)?;
+            wanted.held.program = Some(program::id_of(&program)?);
+            wanted.program = Some(program);
+        }
+        let known = self.before.iter().flat_map(|note| &note.devices);
+        for known in known {
+            // One that is gone cannot be put back.
+            if let Some(program) = known.program.and_then(|id| program::open(id).ok()) {
+                self.old_programs.push((known.ifindex, program));
+            }
+        }
+        Ok(())
+    }
+
+    fn commit(&mut self, host: &mut Host) -> Result<(), Error> {
+        self.committed = true;
+        if self.is_empty() {
+            return Ok(());
+        }
+        let known = self.before.as_ref();
+        let known = known.and_then(|note| note.round_trips_before);
+        let is_off = !self.wanted.is_empty();
+        let now = is_off.then(round_trips::now).transpose()?.flatten();
+        let note = Note {
+            devices: { self.wanted.iter() }
+                .map(|wanted| wanted.held.clone())
+                .collect(),
+            above: self.above.clone(),
+            round_trips_before: known.or(now),
+        };
+        NOTES.write(self.netns_cookie, &note)?;
+        let limits = self.above.iter();
+        let limits: Vec<Request> = limits
+            .map(|limit| Device::limit_segments(limit.ifindex, limit.limit))
+            .collect();
+        set_limits(host, &limits)?;
+        if is_off {
+            round_trips::turn_off()?;
+        }
+        for wanted in &self.wanted {
+            if let Some(program) = &wanted.program {
+                let Held {
+                    who_slot, terms, ..
+                } = &wanted.held;
+                let place = self.place(wanted.held.ifindex);
+                Hold::of_segments(&place).attach(*who_slot, terms, program, false)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn undo(&mut self, host: &mut Host) -> Vec<Error> {
+        if !self.committed {
+            return Vec::new();
+        }
+        let mut failures = Vec::new();
+        for wanted in self.wanted.iter().filter(|wanted| !wanted.stands) {
+            let place = self.place(wanted.held.ifindex);
+            failures.extend(Hold::of_segments(&place).release().err());
+        }
+        let Some(before) = &self.before else {
+            let note = NOTES.read(self.netns_cookie).unwrap_or_default();
+            failures.extend(restore(host, note).err());
+            return failures;
+        };
+        for (ifindex, program) in &self.old_programs {
+            let place = self.place(*ifindex);
+            let hold = Hold::of_segments(&place);
+            let mut known = before.devices.iter();
+            let known = known.find(|known| known.ifindex == *ifindex);
+            if let Some(Held {
+                who_slot, terms, ..
+            }) = known
+                && !matches!(hold.attached(), Ok(Some(_)))
+            {
+                failures.extend(hold.attach(*who_slot, terms, program, false).err());
+            }
+        }
+        failures.extend(restore_limits(host, &self.above).err());
+        let limits = before.above.iter();
+        let limits: Vec<Request> = limits
+            .map(|limit| Device::limit_segments(limit.ifindex, limit.limit))
+            .collect();
+        failures.extend(set_limits(host, &limits).err());
+        failures.extend(NOTES.write(self.netns_cookie, before).err());
+        failures
+    }
+
+    fn tidy(&mut self, host: &mut Host) -> Result<(), Error> {
+        let before = self.before.take();
+        if self.is_empty() {
+            return restore(host, before);
+        }
+        let leaving = self.leaving();
+        leaving
+            .iter()
+            .try_for_each(|place| Hold::of_segments(place).release())?;
+        let Some(before) = before else {
+            return Ok(());
+        };
+        let is_above = |known: &Limit| {
+            let mut above = self.above.iter();
+            above.any(|limit| limit.ifindex == known.ifindex)
+        };
+        let below: Vec<Limit> = { before.above.into_iter() }
+            .filter(|known| !is_above(known))
+            .collect();
+        restore_limits(host, &below)?;
+        match before.round_trips_before {
+            Some(known) if self.wanted.is_empty() => {
+                round_trips::restore(known)?;
+                let mut note = NOTES.read::<Note>(self.netns_cookie)?;
+                if let Some(note) = &mut note {
+                    note.round_trips_before = None;
+                    NOTES.write(self.netns_cookie, note)?;
+                }
+                Ok(())
+            }
+            _ => Ok(()),
+        }
+    }
+}
