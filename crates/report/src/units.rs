@@ -7,13 +7,15 @@ pub enum Unit {
     Ppm,
     Nanoseconds,
     NanosecondsPerPacket,
+    NanosecondsPerKilobyte,
     Percent,
     Plain,
 }
 
 /// Longer endings first: `_ns_per_packet` is not a number of packets.
-const ENDINGS: [(&str, Unit); 5] = [
+const ENDINGS: [(&str, Unit); 6] = [
     ("_ns_per_packet", Unit::NanosecondsPerPacket),
+    ("_ns_per_kb", Unit::NanosecondsPerKilobyte),
     ("_bps", Unit::BitsPerSecond),
     ("_ppm", Unit::Ppm),
     ("_percent", Unit::Percent),
@@ -35,6 +37,7 @@ impl Unit {
             Unit::Ppm => Some("ppm"),
             Unit::Percent => Some("%"),
             Unit::NanosecondsPerPacket => Some("ns/packet"),
+            Unit::NanosecondsPerKilobyte => Some("ns/KB"),
             Unit::BitsPerSecond | Unit::Nanoseconds | Unit::Plain => None,
         }
     }
@@ -48,7 +51,9 @@ impl Unit {
             Unit::Percent if value != 0.0 && value.abs() < 0.995 => number(value, 3),
             Unit::Percent => number(value, 1),
             Unit::Plain if value.fract() != 0.0 => number(value, 3),
-            Unit::Ppm | Unit::NanosecondsPerPacket | Unit::Plain => number(value, 0),
+            Unit::Ppm | Unit::NanosecondsPerPacket | Unit::NanosecondsPerKilobyte | Unit::Plain => {
+                number(value, 0)
+            }
         }
     }
 }

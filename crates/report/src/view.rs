@@ -96,7 +96,7 @@ pub fn cases(report: &Report) -> Vec<Case<'_>> {
 
 /// The metric that a table is about. A case that has none of them belongs to the table of the
 /// case before it.
-const THEMES: [&str; 26] = [
+const THEMES: [&str; 27] = [
     "late_p99_ns",
     "rate_difference_percent",
     "ping_p99_ns",
@@ -122,6 +122,7 @@ const THEMES: [&str; 26] = [
     "rate_error_percent",
     "spacing_error_p99_ns",
     "busy_ns_per_packet",
+    "busy_ns_per_kb",
     "cost_ns_per_packet",
 ];
 
@@ -177,7 +178,7 @@ pub struct Column {
 
 /// The metrics of the experiments, the most important leftmost: name, heading (without the
 /// unit), weight.
-const METRICS: [(&str, &str, u8); 193] = [
+const METRICS: [(&str, &str, u8); 198] = [
     ("late_p50_ns", "late\np50", 9),
     ("late_p99_ns", "p99", 9),
     ("late_max_ns", "max", 9),
@@ -357,6 +358,11 @@ const METRICS: [(&str, &str, u8); 193] = [
     ("loaded_instructions", "loaded", 7),
     ("busy_ns_per_packet", "busy", 8),
     ("baseline_ns_per_packet", "baseline", 6),
+    ("busy_ns_per_kb", "busy", 9),
+    ("packet_bytes", "bytes\na packet", 8),
+    ("packets_per_mb", "packets\nper MB", 6),
+    ("acknowledgements_per_mb", "ACKs\nper MB", 8),
+    ("burst_p99_bytes", "burst\np99", 9),
     ("throughput_bps", "throughput", 8),
     ("packets_lost", "lost", 8),
     ("idle_share_percent", "idle", 5),

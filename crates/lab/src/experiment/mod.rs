@@ -31,6 +31,7 @@ mod radio;
 mod record;
 mod recorder;
 mod root;
+mod round_trip;
 mod scheduler;
 mod setup;
 mod shape;

@@ -3,6 +3,7 @@
 use super::command;
 use super::error::{ExperimentError, Result};
 use super::namespace::Namespace;
+use crate::guest::OFFLOADS;
 
 /// The sending device, in namespace `a`; every scheduler is attached to it.
 pub const DEVICE: &str = "va";
@@ -27,6 +28,15 @@ pub struct Received {
     pub frames: u64,
 }
 
+/// Packets that the sending device has sent and received, by its counters: a segmented one counts
+/// as one, with one Ethernet header.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Exchanged {
+    pub sent_bytes: u64,
+    pub sent_packets: u64,
+    pub received_packets: u64,
+}
+
 /// Sets both ends' MTU for as long as the result lives.
 pub fn with_mtu(bytes: u32) -> Result<Setting> {
     Setting::make("mtu", bytes, 1500)
@@ -36,6 +46,13 @@ pub fn with_mtu(bytes: u32) -> Result<Setting> {
 /// segments of 64 KB that are split afterwards, pacing would have no effect.
 pub fn with_single_frames() -> Result<Setting> {
     Setting::make("gso_max_segs", 1, 65535)
+}
+
+/// Both ends segment, merge and check as devices of today do, for as long as the result lives.
+pub fn with_offloads() -> Result<Offloads> {
+    let offloads = Offloads;
+    switch_offloads("on")?;
+    Ok(offloads)
 }
 
 /// Frames to the receiver carry an address that is not its own for as long as the result lives,
@@ -49,27 +66,42 @@ pub fn drop_on_arrival() -> Result<Misled> {
 }
 
 pub fn received() -> Result<Received> {
-    // /proc/net is the namespace of the process's first thread.
-    const COUNTERS: &str = "/proc/thread-self/net/dev";
-    let unreadable = |reason: String| ExperimentError::Unreadable {
-        path: COUNTERS.into(),
-        reason,
-    };
-    let table =
-        B.run(|| std::fs::read_to_string(COUNTERS).map_err(|error| unreadable(error.to_string())))?;
-    parse_received(&table, PEER_DEVICE)
-        .ok_or_else(|| unreadable(format!("no counters of {PEER_DEVICE} in it")))
+    let [bytes, frames, ..] = counters(B, PEER_DEVICE)?;
+    Ok(Received { bytes, frames })
 }
 
-fn parse_received(table: &str, device: &str) -> Option<Received> {
-    let counters = table
+pub fn exchanged() -> Result<Exchanged> {
+    let [_, received_packets, .., sent_bytes, sent_packets] = counters(A, DEVICE)?;
+    Ok(Exchanged {
+        sent_bytes,
+        sent_packets,
+        received_packets,
+    })
+}
+
+/// A line's numbers: received bytes and packets are the first two, sent ones the last two.
+const COUNTERS: usize = 10;
+
+fn counters(namespace: Namespace, device: &str) -> Result<[u64; COUNTERS]> {
+    // /proc/net is the namespace of the process's first thread.
+    const TABLE: &str = "/proc/thread-self/net/dev";
+    let unreadable = |reason: String| ExperimentError::Unreadable {
+        path: TABLE.into(),
+        reason,
+    };
+    let table = namespace
+        .run(|| std::fs::read_to_string(TABLE).map_err(|error| unreadable(error.to_string())))?;
+    parse_counters(&table, device)
+        .ok_or_else(|| unreadable(format!("no counters of {device} in it")))
+}
+
+fn parse_counters(table: &str, device: &str) -> Option<[u64; COUNTERS]> {
+    let line = table
         .lines()
         .find_map(|line| line.trim_start().strip_prefix(device)?.strip_prefix(':'))?;
-    let mut numbers = counters.split_whitespace();
-    Some(Received {
-        bytes: numbers.next()?.parse().ok()?,
-        frames: numbers.next()?.parse().ok()?,
-    })
+    let numbers = line.split_whitespace().map_while(|word| word.parse().ok());
+    let numbers: Vec<u64> = numbers.take(COUNTERS).collect();
+    numbers.try_into().ok()
 }
 
 fn hardware_address(device: &str) -> Result<String> {
@@ -114,6 +146,29 @@ impl Drop for Misled {
     }
 }
 
+/// Off again when this is dropped.
+#[must_use]
+pub struct Offloads;
+
+impl Drop for Offloads {
+    fn drop(&mut self) {
+        if let Err(error) = switch_offloads("off") {
+            eprintln!("while cleaning up: {error}");
+        }
+    }
+}
+
+fn switch_offloads(to: &str) -> Result<()> {
+    for (namespace, device) in [(A, DEVICE), (B, PEER_DEVICE)] {
+        let words: Vec<&str> = ["-K", device]
+            .into_iter()
+            .chain(OFFLOADS.iter().flat_map(|offload| [offload, to]))
+            .collect();
+        namespace.run(|| command::run("ethtool", &words).map(drop))?;
+    }
+    Ok(())
+}
+
 /// A setting of both ends, restored when this is dropped.
 #[must_use]
 pub struct Setting {
@@ -153,15 +208,12 @@ mod tests {
     fn counters_are_found_by_device() {
         let table = "Inter-|   Receive                |  Transmit\n \
                      face |bytes    packets errs drop|bytes\n    \
-                     lo:       0       0    0    0 0\n    \
-                     vb:  302800     200    0    0 0\n";
+                     lo:       0       0    0    0 0 0 0 0 0 0 0\n    \
+                     vb:  302800     200    0    0 0 0 0 0 6600 100 0\n";
         assert_eq!(
-            parse_received(table, "vb"),
-            Some(Received {
-                bytes: 302_800,
-                frames: 200
-            })
+            parse_counters(table, "vb"),
+            Some([302_800, 200, 0, 0, 0, 0, 0, 0, 6600, 100])
         );
-        assert_eq!(parse_received(table, "v"), None);
+        assert_eq!(parse_counters(table, "v"), None);
     }
 }

@@ -12,9 +12,9 @@ use super::shape::ETHERNET_HEADER_BYTES;
 
 const BATCH: usize = 64;
 /// Up to the end of the ports of an IPv4 packet without options.
-const HEADERS_BYTES: usize = ETHERNET_HEADER_BYTES as usize + 20 + 4;
+pub const HEADERS_BYTES: usize = ETHERNET_HEADER_BYTES as usize + 20 + 4;
 /// Far more than arrives between two reads.
-const RECEIVE_BUFFER_BYTES: usize = 64 << 20;
+pub const RECEIVE_BUFFER_BYTES: usize = 64 << 20;
 
 /// A frame on the wire.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,6 +43,12 @@ pub struct Recorder {
 impl Recorder {
     /// Records from now on.
     pub fn start() -> Result<Self> {
+        let open = || {
+            let fd = packet_socket()?;
+            ignore_outgoing(&fd)?;
+            bind(&fd, PEER_DEVICE)?;
+            Ok::<_, io::Error>(fd)
+        };
         let fd = B.run(|| open().doing("open a packet socket"))?;
         setsockopt(&fd, sockopt::RcvBufForce, &RECEIVE_BUFFER_BYTES).doing("set SO_RCVBUFFORCE")?;
         Ok(Self {
@@ -103,52 +109,79 @@ impl Recorder {
     }
 }
 
-fn open() -> io::Result<OwnedFd> {
-    let everything = (libc::ETH_P_ALL as u16).to_be();
-    // SAFETY: plain system calls on memory that lives here.
-    unsafe {
-        let fd = libc::socket(libc::AF_PACKET, libc::SOCK_RAW | libc::SOCK_CLOEXEC, 0);
-        if fd < 0 {
-            return Err(io::Error::last_os_error());
-        }
-        let fd = OwnedFd::from_raw_fd(fd);
-        let yes: libc::c_int = 1;
-        let set = libc::setsockopt(
+/// Hears of nothing before it is bound.
+pub fn packet_socket() -> io::Result<OwnedFd> {
+    // SAFETY: a plain system call.
+    let fd = unsafe { libc::socket(libc::AF_PACKET, libc::SOCK_RAW | libc::SOCK_CLOEXEC, 0) };
+    if fd < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: it is open, and nobody else has it.
+    Ok(unsafe { OwnedFd::from_raw_fd(fd) })
+}
+
+fn ignore_outgoing(fd: &OwnedFd) -> io::Result<()> {
+    let yes: libc::c_int = 1;
+    // SAFETY: a plain system call on memory that lives here.
+    let set = unsafe {
+        libc::setsockopt(
             fd.as_raw_fd(),
             libc::SOL_PACKET,
             libc::PACKET_IGNORE_OUTGOING,
             (&raw const yes).cast(),
             size_of_val(&yes) as libc::socklen_t,
-        );
-        let mut address: libc::sockaddr_ll = std::mem::zeroed();
-        address.sll_family = libc::AF_PACKET as u16;
-        address.sll_protocol = everything;
-        let name = std::ffi::CString::new(PEER_DEVICE)?;
-        address.sll_ifindex = libc::if_nametoindex(name.as_ptr()) as i32;
-        let bound = libc::bind(
-            fd.as_raw_fd(),
-            (&raw const address).cast(),
-            size_of_val(&address) as libc::socklen_t,
-        );
-        if set != 0 || bound != 0 {
-            return Err(io::Error::last_os_error());
-        }
-        Ok(fd)
+        )
+    };
+    match set {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
     }
 }
 
+/// From now on it hears of every frame of the device, which is in the caller's namespace.
+pub fn bind(fd: &OwnedFd, device: &str) -> io::Result<()> {
+    let everything = (libc::ETH_P_ALL as u16).to_be();
+    let name = std::ffi::CString::new(device)?;
+    // SAFETY: plain system calls on memory that lives here.
+    let bound = unsafe {
+        let mut address: libc::sockaddr_ll = std::mem::zeroed();
+        address.sll_family = libc::AF_PACKET as u16;
+        address.sll_protocol = everything;
+        address.sll_ifindex = libc::if_nametoindex(name.as_ptr()) as i32;
+        libc::bind(
+            fd.as_raw_fd(),
+            (&raw const address).cast(),
+            size_of_val(&address) as libc::socklen_t,
+        )
+    };
+    match bound {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
+const ETHERTYPE: usize = 12;
+const PROTOCOL: usize = ETHERNET_HEADER_BYTES as usize + 9;
+const SRC_PORT: usize = ETHERNET_HEADER_BYTES as usize + 20;
+const DST_PORT: usize = SRC_PORT + 2;
+const IPV4: [u8; 2] = [0x08, 0x00];
+const MAC_CONTROL: [u8; 2] = [0x88, 0x08];
+const TCP: u8 = 6;
+const UDP: u8 = 17;
+
 fn kind(header: &[u8; HEADERS_BYTES]) -> Kind {
-    const ETHERTYPE: usize = 12;
-    const PROTOCOL: usize = ETHERNET_HEADER_BYTES as usize + 9;
-    const DST_PORT: usize = ETHERNET_HEADER_BYTES as usize + 20 + 2;
-    const UDP: u8 = 17;
-    match [header[ETHERTYPE], header[ETHERTYPE + 1]] {
-        [0x88, 0x08] => Kind::Pause,
-        [0x08, 0x00] if header[PROTOCOL] == UDP => Kind::Datagram {
-            dst_port: u16::from_be_bytes([header[DST_PORT], header[DST_PORT + 1]]),
-        },
+    match ports(header) {
+        _ if header[ETHERTYPE..][..2] == MAC_CONTROL => Kind::Pause,
+        Some((_, dst_port)) if header[PROTOCOL] == UDP => Kind::Datagram { dst_port },
         _ => Kind::Other,
     }
+}
+
+/// The source's and the destination's, of TCP or UDP over IPv4.
+pub fn ports(header: &[u8; HEADERS_BYTES]) -> Option<(u16, u16)> {
+    let has_ports = header[ETHERTYPE..][..2] == IPV4 && [TCP, UDP].contains(&header[PROTOCOL]);
+    let port = |at: usize| u16::from_be_bytes([header[at], header[at + 1]]);
+    has_ports.then(|| (port(SRC_PORT), port(DST_PORT)))
 }
 
 #[cfg(test)]
@@ -165,5 +198,8 @@ mod tests {
         header[23] = 17;
         header[36..38].copy_from_slice(&10_001u16.to_be_bytes());
         assert_eq!(kind(&header), Kind::Datagram { dst_port: 10_001 });
+        header[23] = 6;
+        assert_eq!(kind(&header), Kind::Other);
+        assert_eq!(ports(&header), Some((0, 10_001)));
     }
 }

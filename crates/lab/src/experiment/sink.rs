@@ -150,7 +150,8 @@ impl Reader {
     }
 }
 
-fn arrival_ns(message: &nix::sys::socket::RecvMsg<'_, '_, ()>) -> u64 {
+/// By the kernel's timestamp.
+pub fn arrival_ns(message: &nix::sys::socket::RecvMsg<'_, '_, ()>) -> u64 {
     message
         .cmsgs()
         .into_iter()

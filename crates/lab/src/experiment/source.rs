@@ -2,6 +2,7 @@
 
 use std::io::ErrorKind;
 use std::net::UdpSocket;
+use std::os::fd::AsFd;
 
 use nix::sys::socket::{SetSockOpt, setsockopt, sockopt};
 
@@ -150,7 +151,7 @@ pub fn widen(socket: &UdpSocket, bytes: usize) -> Result<()> {
 }
 
 /// Has fq pace a socket.
-pub fn pace(socket: &UdpSocket, bytes_per_s: u64) -> Result<()> {
+pub fn pace(socket: &impl AsFd, bytes_per_s: u64) -> Result<()> {
     MaxPacingRate
         .set(socket, &bytes_per_s)
         .doing("set SO_MAX_PACING_RATE")

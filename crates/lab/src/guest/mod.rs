@@ -22,8 +22,8 @@ use nix::sys::reboot::{RebootMode, reboot};
 use nix::unistd::sync;
 
 pub use netns::enter_netns;
-pub(crate) use network::lay_pair;
 pub use network::{FAR_DEVICES, Net};
+pub(crate) use network::{OFFLOADS, lay_pair};
 use protocol::{Frame, Job};
 
 const CHANNEL_WAIT_MAX: Duration = Duration::from_secs(5);

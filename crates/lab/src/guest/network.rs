@@ -112,8 +112,9 @@ fn outside() -> Plan {
     plan
 }
 
-/// One frame on the wire is one packet in the queue.
-const OFFLOADS_OFF: &str = "tx off rx off sg off tso off gso off gro off";
+/// The offloads that a device has, as `ethtool -K` calls them. They are off at first: one frame on
+/// the wire is one packet in the queue.
+pub(crate) const OFFLOADS: [&str; 6] = ["tx", "rx", "sg", "tso", "gso", "gro"];
 
 /// Set before any namespace is created, which then inherits it: only what a test asks for is
 /// sent.
@@ -174,8 +175,8 @@ fn lay(plans: &[&Plan]) -> Result<()> {
     for end in plans.iter().flat_map(|plan| &plan.ends).rev() {
         end.enter()?;
         ip_batch(&end.script)?;
-        let arguments = format!("-K {} {OFFLOADS_OFF}", end.device);
-        run("ethtool", &arguments, "")?;
+        let off = OFFLOADS.map(|offload| format!("{offload} off")).join(" ");
+        run("ethtool", &format!("-K {} {off}", end.device), "")?;
     }
     Ok(())
 }

@@ -4,10 +4,12 @@
 //! through, queued and dequeued in the call that sent them. [*Waiting*](self::waiting): every
 //! class has packets queued, and each leaves at its due time. Both with classes of one flow
 //! each, and with one class in which every flow has its own rate. And both with
-//! [stations](self::stations) that share by weight. Last, the cost when TCP is
-//! [watched](self::monitored). On a real machine only the first.
+//! [stations](self::stations) that share by weight. Then the cost when TCP is
+//! [watched](self::monitored), and the cost of a [byte](self::bytes) in packets of many frames. On a
+//! real machine only the first.
 
 mod at_once;
+mod bytes;
 pub(super) mod caches;
 mod counters;
 mod monitored;
@@ -65,6 +67,7 @@ pub fn run(bench: &Bench) -> Result<Vec<Row>> {
         rows.extend(stations::run(bench)?);
         drop(misled);
         rows.extend(monitored::run(bench)?);
+        rows.extend(bytes::run(bench)?);
     }
     Ok(rows)
 }

@@ -11,9 +11,9 @@ use takt_policy::traffic::Kind;
 use takt_sim::Setup;
 
 use super::start;
-use crate::experiment::command;
 use crate::experiment::error::{Result, WhileDoing};
-use crate::experiment::pair::{A, B, PEER_DEVICE, RECEIVER};
+use crate::experiment::pair::{A, B, RECEIVER};
+use crate::experiment::round_trip::RoundTrip;
 use crate::experiment::traffic::receive_clock_ns;
 
 const PIECE_BYTES: usize = 64 << 10;
@@ -36,10 +36,6 @@ impl Transferred {
     }
 }
 
-/// The connections' round trip, on the way of acknowledgements, until this is dropped.
-#[must_use]
-pub struct RoundTrip;
-
 /// The round trip of the traffic's first connection; `None` without any.
 pub fn round_trip(setup: &Setup) -> Result<Option<RoundTrip>> {
     let rtt = setup
@@ -50,24 +46,8 @@ pub fn round_trip(setup: &Setup) -> Result<Option<RoundTrip>> {
             Kind::Tcp(connection) => Some(connection.rtt_ns),
             _ => None,
         });
-    let Some(rtt_ns) = rtt else {
-        return Ok(None);
-    };
-    let line = format!(
-        "qdisc replace dev {PEER_DEVICE} root netem delay {}us limit 100000",
-        rtt_ns / 1000
-    );
-    B.run(|| command::tc_batch(&[line]))?;
-    Ok(Some(RoundTrip))
-}
-
-impl Drop for RoundTrip {
-    fn drop(&mut self) {
-        let remove = || command::run("tc", &["qdisc", "del", "dev", PEER_DEVICE, "root"]).map(drop);
-        if let Err(error) = B.run(remove) {
-            eprintln!("while cleaning up: {error}");
-        }
-    }
+    rtt.map(|rtt_ns| RoundTrip::of(Duration::from_nanos(rtt_ns)))
+        .transpose()
 }
 
 /// Connects, and has all of them send from this moment on and for this long.
