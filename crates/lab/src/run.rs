@@ -11,7 +11,7 @@ use thiserror::Error;
 
 use crate::{
     caches::{Caches, CachesError},
-    experiment::{CACHES, NAMES, QUEUES},
+    experiment::{BYTES, CACHES, NAMES, QUEUES},
     guest::Net,
     host::{self, DEFAULT_SERIES, ExecOptions, NEWEST},
     progress::Progress,
@@ -98,11 +98,13 @@ pub enum RunError {
         /// The name that was asked for.
         name: String,
     },
-    /// Only `cost` counts caches' misses.
-    #[error("{name} counts no misses of caches; takt lab run cost --caches does")]
-    NoCaches {
+    /// Only `cost` has such a part.
+    #[error("{name} has no {part}; takt lab run cost {part} does")]
+    NoPart {
         /// The experiment.
         name: String,
+        /// The argument that asks for it.
+        part: &'static str,
     },
     /// The model of caches failed.
     #[error(transparent)]
@@ -146,6 +148,8 @@ pub struct RunOptions {
     pub short: bool,
     /// Of `cost` only: caches' misses instead of instructions.
     pub caches: bool,
+    /// Of `cost` only: the cost of a byte alone.
+    pub bytes: bool,
     /// For the report: the command that reproduces it.
     pub command: String,
     /// For the report: the commit from which this program was built.
@@ -154,9 +158,12 @@ pub struct RunOptions {
 
 /// The report of one experiment, or those of the tour.
 pub fn run(name: &str, options: &RunOptions) -> Result<Vec<Report>, RunError> {
-    if options.caches && name != "cost" {
-        return Err(RunError::NoCaches {
+    let parts = [(options.caches, "--caches"), (options.bytes, "--bytes")];
+    let asked = parts.into_iter().find(|(asked, _)| *asked);
+    if let Some((_, part)) = asked.filter(|_| name != "cost") {
+        return Err(RunError::NoPart {
             name: name.to_owned(),
+            part,
         });
     }
     if name == tour::NAME {
@@ -186,7 +193,11 @@ pub(crate) fn run_one(name: &str, short: bool, options: &RunOptions) -> Result<R
 
 fn boot(name: &str, machine: &Boot, short: bool, options: &RunOptions) -> Result<Report, RunError> {
     let caches = options.caches.then(Caches::new).transpose()?;
-    let inside = if options.caches { CACHES } else { name };
+    let inside = match (options.caches, options.bytes) {
+        (true, _) => CACHES,
+        (_, true) => BYTES,
+        (false, false) => name,
+    };
     let mut command = vec![OsString::from("takt-lab"), "guest".into(), inside.into()];
     if short {
         command.push("--short".into());

@@ -93,6 +93,9 @@ pub enum Lab {
         /// Of `cost`: how often a model of caches misses for a packet, instead of instructions.
         #[arg(long)]
         caches: bool,
+        /// Of `cost`: what a byte costs with offloads, and nothing else.
+        #[arg(long, conflicts_with = "caches")]
+        bytes: bool,
     },
 
     /// Measure Takt and its peers on this very machine, in namespaces of its own: no device, qdisc

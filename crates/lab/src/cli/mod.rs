@@ -73,11 +73,13 @@ pub fn run() -> ExitCode {
             machine,
             short,
             caches,
+            bytes,
         } => {
             let options = RunOptions {
                 kernel: machine.named(),
                 short,
                 caches,
+                bytes,
                 command: command_line(),
                 commit: env!("TAKT_COMMIT").to_owned(),
             };
@@ -85,7 +87,7 @@ pub fn run() -> ExitCode {
                 Ok(reports) => show(&name, reports, output).into(),
                 Err(error) => {
                     let exit = match error {
-                        RunError::Unknown { .. } | RunError::NoCaches { .. } => Exit::Invalid,
+                        RunError::Unknown { .. } | RunError::NoPart { .. } => Exit::Invalid,
                         _ => Exit::Failed,
                     };
                     print::failure(output, exit, &error).into()

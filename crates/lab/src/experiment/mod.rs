@@ -74,6 +74,8 @@ pub(crate) use cost::caches::fill as fill_caches;
 
 /// What `cost` runs in the machine with `--caches`.
 pub const CACHES: &str = "caches";
+/// Likewise with `--bytes`.
+pub const BYTES: &str = "bytes";
 
 /// IPv6 reports its multicast groups in the first second of a device's life; no scheduler shall
 /// count those frames. Idle time is free in the lab.
@@ -95,6 +97,7 @@ pub fn run_here(name: &str, options: Options) -> Result<Report> {
         "crowd" => crowd::run,
         "cost" => cost::run,
         CACHES => cost::caches::run,
+        BYTES => cost::bytes::run,
         "bystanders" => bystanders::run,
         "kernels" => kernels::run,
         "soak" => soak::run,

@@ -9,7 +9,7 @@
 //! real machine only the first.
 
 mod at_once;
-mod bytes;
+pub(super) mod bytes;
 pub(super) mod caches;
 mod counters;
 mod monitored;
