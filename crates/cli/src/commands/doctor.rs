@@ -92,10 +92,12 @@ fn offloads_of(devices: &[DeviceOffloads]) -> String {
         return String::new();
     }
     let lines = devices.iter().map(|DeviceOffloads { device, offloads }| {
-        let (word, why) = match (offloads.tso, offloads.gso) {
-            (true, _) => ("device", "the device cuts segments into frames (TSO)"),
-            (false, true) => ("kernel", "the kernel cuts segments into frames (GSO)"),
-            (false, false) => ("single", "each packet is a frame"),
+        let (word, why) = match offloads.tso {
+            true => ("device", "the device cuts TCP's into frames (TSO)"),
+            false => (
+                "kernel",
+                "the kernel cuts TCP's into frames, after the qdisc",
+            ),
         };
         let merges = match offloads.gro {
             true => "; what it receives is merged (GRO)",

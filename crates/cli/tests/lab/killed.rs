@@ -379,15 +379,12 @@ fn state(wire: &Wire) -> State {
     };
     assert!(link.attached && link.problem.is_none(), "{link:#?}");
     assert!(wire.root_qdisc().starts_with("qdisc takt"));
-    let (old, new) = (8, 16);
-    let (state, segments) = match link.class_names()[..] {
-        // The device's limit comes first, in a call of its own.
-        ["default", "old"] if link.rate_bps == 100_000_000 => (State::Old, [old, new]),
-        ["default", "new"] if link.rate_bps == 200_000_000 => (State::New, [new, new]),
+    assert_eq!(wire.gso_max_segs(), 1);
+    match link.class_names()[..] {
+        ["default", "old"] if link.rate_bps == 100_000_000 => State::Old,
+        ["default", "new"] if link.rate_bps == 200_000_000 => State::New,
         _ => panic!("neither old nor new: {link:#?}"),
-    };
-    assert!(segments.contains(&wire.gso_max_segs()), "{state:?}");
-    state
+    }
 }
 
 /// The programs that watch sockets and packets, as pins and as the kernel has them attached, and

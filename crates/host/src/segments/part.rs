@@ -6,7 +6,10 @@
 use std::{collections::BTreeMap, os::fd::OwnedFd};
 
 use takt_algo::sys::takt_plan;
-use takt_planner::{ClassIds, plan, segments::socket_rates};
+use takt_planner::{
+    ClassIds, plan,
+    segments::{SINGLE, socket_rates},
+};
 use takt_policy::Link;
 
 use super::{
@@ -23,7 +26,6 @@ use crate::{
     },
     os::{
         OsError,
-        ethtool::Ethtool,
         netlink::{Device, NetlinkError, Port, Request, header_bytes},
     },
     part::{Ending, Host, Part, Query, Undone},
@@ -116,6 +118,26 @@ impl<'a> Segments<'a> {
         self.wanted.is_empty() && self.above.is_empty()
     }
 
+    /// What is noted while devices above, which were limited before, still are.
+    fn note(&self, leaving: Vec<Limit>, round_trips_before: Option<u32>) -> Note {
+        let devices = self.wanted.iter().map(|wanted| wanted.held.clone());
+        Note {
+            devices: devices.collect(),
+            above: [self.above.clone(), leaving].concat(),
+            round_trips_before,
+        }
+    }
+
+    /// Devices above those of links that were limited, and are not to be.
+    fn above_before(&self) -> Vec<Limit> {
+        let before = self.before.iter().flat_map(|note| &note.above);
+        let stays = |known: &Limit| {
+            let mut above = self.above.iter();
+            above.any(|limit| limit.ifindex == known.ifindex)
+        };
+        before.filter(|known| !stays(known)).cloned().collect()
+    }
+
     /// Devices of this namespace whose connections have rates and are not to have them.
     fn leaving(&self) -> Vec<Place> {
         let mut places = places();
@@ -146,7 +168,7 @@ fn want(link: &Link, source: &Source, owners: &Owners, slot: Slot, port: &Port) 
     let planned = plan(link, &ClassIds::default(), owners.questions()).ok()?;
     let header_bytes = header_bytes(port.device.hardware);
     let terms = socket_rates(link, &planned.ids, header_bytes)?;
-    if !stock::can_set_rates() || has_single_frames(&port.device.name) {
+    if !stock::can_set_rates() || has_single_frames(link, &port.device) {
         return None;
     }
     Some(Wanted {
@@ -163,12 +185,10 @@ fn want(link: &Link, source: &Source, owners: &Owners, slot: Slot, port: &Port) 
     })
 }
 
-/// Whether each packet of the device's sockets is a frame.
-fn has_single_frames(device: &str) -> bool {
-    let offloads = Ethtool::open()
-        .ok()
-        .and_then(|ethtool| ethtool.offloads(device));
-    offloads.is_some_and(|offloads| !offloads.tso && !offloads.gso)
+/// Whether the link has its device make each frame a packet. A device without offloads need not: TCP
+/// makes segments all the same, and the kernel cuts them after the qdisc.
+fn has_single_frames(link: &Link, device: &Device) -> bool {
+    segments::limit(link, device, u32::MAX) == Some(SINGLE)
 }
 
 /// All devices whose sockets have such rates.
@@ -308,13 +328,7 @@ impl Part for Segments<'_> {
         let known = known.and_then(|note| note.round_trips_before);
         let is_off = !self.wanted.is_empty();
         let now = is_off.then(round_trips::now).transpose()?.flatten();
-        let note = Note {
-            devices: { self.wanted.iter() }
-                .map(|wanted| wanted.held.clone())
-                .collect(),
-            above: self.above.clone(),
-            round_trips_before: known.or(now),
-        };
+        let note = self.note(self.above_before(), known.or(now));
         NOTES.write(self.netns_cookie, &note)?;
         let limits = self.above.iter();
         let limits: Vec<Request> = limits
@@ -374,36 +388,28 @@ impl Part for Segments<'_> {
     }
 
     fn tidy(&mut self, host: &mut Host) -> Result<(), Error> {
-        let before = self.before.take();
         if self.is_empty() {
-            return restore(host, before);
+            return restore(host, self.before.take());
         }
-        let leaving = self.leaving();
-        leaving
-            .iter()
-            .try_for_each(|place| Hold::of_segments(place).release())?;
-        let Some(before) = before else {
+        for place in self.leaving() {
+            Hold::of_segments(&place).release()?;
+        }
+        let Some(before) = &self.before else {
             return Ok(());
         };
-        let is_above = |known: &Limit| {
-            let mut above = self.above.iter();
-            above.any(|limit| limit.ifindex == known.ifindex)
-        };
-        let below: Vec<Limit> = { before.above.into_iter() }
-            .filter(|known| !is_above(known))
-            .collect();
-        restore_limits(host, &below)?;
-        match before.round_trips_before {
-            Some(known) if self.wanted.is_empty() => {
-                round_trips::restore(known)?;
-                let mut note = NOTES.read::<Note>(self.netns_cookie)?;
-                if let Some(note) = &mut note {
-                    note.round_trips_before = None;
-                    NOTES.write(self.netns_cookie, note)?;
-                }
-                Ok(())
-            }
-            _ => Ok(()),
+        let leaving = self.above_before();
+        restore_limits(host, &leaving)?;
+        let round_trips = before.round_trips_before;
+        let turns_on = round_trips.filter(|_| self.wanted.is_empty());
+        if let Some(before) = turns_on {
+            round_trips::restore(before)?;
         }
+        if leaving.is_empty() && turns_on.is_none() {
+            return Ok(());
+        }
+        let note = NOTES.read::<Note>(self.netns_cookie)?;
+        let known = note.and_then(|note| note.round_trips_before);
+        let known = known.filter(|_| turns_on.is_none());
+        NOTES.write(self.netns_cookie, &self.note(Vec::new(), known))
     }
 }

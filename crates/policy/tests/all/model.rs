@@ -30,7 +30,7 @@ fn a_link_alone_has_the_default_class() {
     assert_eq!(link.rate_bps, 2_500_000_000);
     assert_eq!(link.overhead_bytes, 0);
     assert_eq!(link.pacing, Pacing::Timer);
-    assert_eq!(link.packets, Packets::Auto);
+    assert_eq!(link.packets, Packets::Mtu);
     assert_eq!(link.tenants, []);
     assert_eq!(link.lag_max_ns, 10_000_000);
     let [default] = link.classes.as_slice() else {

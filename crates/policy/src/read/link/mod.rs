@@ -49,7 +49,7 @@ pub(in crate::read) const LINK: Schema = Schema {
         Key::with_default(
             "packets",
             Takes::Word(&words(&PACKETS)),
-            "\"auto\"",
+            "\"mtu\"",
             "How long segments may be: as burst allows, one frame each, or without a limit",
         ),
         Key::with_default(
@@ -201,7 +201,7 @@ pub(super) fn read(
             .unwrap_or(Pacing::Timer),
         packets: section
             .word("packets", &PACKETS, findings)
-            .unwrap_or(Packets::Auto),
+            .unwrap_or(Packets::Mtu),
         burst_ns: burst::read_link_ns(&section, findings).unwrap_or(burst::DEFAULT_NS),
         lag_max_ns: read_lag(&section, findings),
         horizon_ns: horizon::read_ns(&section, findings),
