@@ -48,7 +48,7 @@ struct takt_class_stats {
 	u64 flushed_packets, flushed_bytes;	/* discarded when the device went down */
 	u64 late_max_ns;			/* worst delay behind the ideal start */
 	u64 gso_packets;			/* of several frames, each paced as a whole */
-	u64 long_packets;			/* those of them that were longer than burst_bytes */
+	u64 long_packets;			/* of these, longer than burst_bytes */
 };
 
 /* The flows of a class that take turns, see flow_queue.h; ids of entities, 0 is none. */

@@ -119,8 +119,13 @@ fn bytes_in(rate_bps: u64, ns: u64) -> u64 {
 mod tests {
     use super::*;
 
+    /// With `packets = "auto"` unless the text says another.
     fn link(text: &str) -> Link {
-        let policy = takt_policy::parse("test", text).expect("a policy");
+        let text = match text.contains("packets") {
+            true => text.to_owned(),
+            false => text.replacen("[link.eth0]", "[link.eth0]\npackets = \"auto\"", 1),
+        };
+        let policy = takt_policy::parse("test", &text).expect("a policy");
         policy.links.into_iter().next().expect("a link")
     }
 
