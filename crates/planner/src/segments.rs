@@ -80,13 +80,15 @@ pub(crate) fn burst_bytes(link: &Link, class: &Class) -> u32 {
 }
 
 /// The pacing rates of the sockets of a link's classes, beside whatever carries out the link; `None`: no
-/// class needs one, or sockets do not tell their class.
-pub fn socket_rates(link: &Link, ids: &ClassIds, header_bytes: u32) -> Option<SocketRates> {
+/// class needs one, or sockets do not tell their class. Classes have the ids of a plan that has none
+/// before it.
+pub fn socket_rates(link: &Link, header_bytes: u32) -> Option<SocketRates> {
     let mut matches = link.classes.iter().flat_map(|class| &class.matches);
     // Filters may set these after the socket. One in the wrong class would get a wrong pace.
     if matches.any(|entry| entry.mark.is_some() || entry.dscp.is_some() || entry.registered) {
         return None;
     }
+    let ids = ClassIds::default().assign(link);
     let terms = |class: &Class| FlowTerms {
         id: ids.id(&class.name).unwrap_or_default(),
         bytes_per_s: socket_bytes_per_s(link, class).unwrap_or_default(),
@@ -225,10 +227,7 @@ mod tests {
                  ceil = \"8mbit\"\n"
             )
         };
-        let rates = |entry: &str| {
-            let link = link(&text(entry));
-            socket_rates(&link, &ClassIds::default().assign(&link), 14)
-        };
+        let rates = |entry: &str| socket_rates(&link(&text(entry)), 14);
         let known = rates("proto = \"tcp\", src_port = 443").expect("the default class is slow");
         let paces = known.classes.iter().map(|class| class.bytes_per_s);
         assert_eq!(paces.collect::<Vec<_>>(), [0, 1_050_000]);
@@ -237,8 +236,7 @@ mod tests {
             assert_eq!(rates(entry), None, "{entry}");
         }
         let fast = link("[link.eth0]\nrate = \"1gbit\"\n");
-        let ids = ClassIds::default().assign(&fast);
-        assert_eq!(socket_rates(&fast, &ids, 14), None);
+        assert_eq!(socket_rates(&fast, 14), None);
     }
 
     #[test]

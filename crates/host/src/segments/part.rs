@@ -165,12 +165,12 @@ impl Note {
 
 /// `None`: no class of the link is slow, or the kernel cannot keep its segments short.
 fn want(link: &Link, source: &Source, owners: &Owners, slot: Slot, port: &Port) -> Option<Wanted> {
-    let planned = plan(link, &ClassIds::default(), owners.questions()).ok()?;
-    let header_bytes = header_bytes(port.device.hardware);
-    let terms = socket_rates(link, &planned.ids, header_bytes)?;
+    let terms = socket_rates(link, header_bytes(port.device.hardware))?;
     if !stock::can_set_rates() || has_single_frames(link, &port.device) {
         return None;
     }
+    // The link's own part refuses what cannot be planned.
+    let planned = plan(link, &ClassIds::default(), owners.questions()).ok()?;
     Some(Wanted {
         held: Held {
             ifindex: port.device.index,

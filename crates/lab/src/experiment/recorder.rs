@@ -116,7 +116,7 @@ pub fn packet_socket() -> io::Result<OwnedFd> {
     if fd < 0 {
         return Err(io::Error::last_os_error());
     }
-    // SAFETY: it is open, and nobody else has it.
+    // SAFETY: it is open, and no other code owns it.
     Ok(unsafe { OwnedFd::from_raw_fd(fd) })
 }
 

@@ -128,7 +128,7 @@ fn root(qdisc: &str) -> Qdisc {
 fn htb(rate_bps: u64) -> Qdisc {
     Qdisc::Tc(vec![
         format!("qdisc replace dev {DEVICE} root handle 1: htb default 1"),
-        // A quantum for borrowing, which nobody does: HTB's own choice makes it complain.
+        // The quantum is for borrowing, and this class has no sibling; HTB warns of the one that it chooses.
         format!(
             "class add dev {DEVICE} parent 1: classid 1:1 htb rate {rate_bps}bit quantum 60000"
         ),

@@ -92,7 +92,7 @@ impl Flows {
                 if let Some(bytes_per_s) = pacing_bytes_per_s {
                     source::pace(&sender, bytes_per_s)?;
                 }
-                // Data that nobody reads any more would be sent beside the next measurement.
+                // What the sockets still hold would be sent beside the next measurement.
                 let abort = libc::linger {
                     l_onoff: 1,
                     l_linger: 0,
