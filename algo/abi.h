@@ -30,6 +30,8 @@ typedef long long s64;
  *              callers without knowing its body, and the compiler must not know it either, or
  *              it drops bounds checks that it considers redundant and the verifier needs.
  * TAKT_FN_LEAN as TAKT_FN_OUT in programs that have much else to verify, inlined in the others.
+ * TAKT_FN_RARE off the usual way: in BPF out of line, where it takes no registers and no stack
+ *              of its callers, and checked with them.
  * TAKT_FOR     a rare or long loop: in BPF the kernel's iterator, whose body the verifier
  *              checks until the states converge, not once per round. It costs a call per round.
  *
@@ -46,6 +48,7 @@ typedef long long s64;
 #define TAKT_FN static __attribute__((always_inline, unused, nodebug))
 #define TAKT_FN_OUT __attribute__((noinline, weak))
 #define TAKT_FN_LEAN TAKT_FN_OUT
+#define TAKT_FN_RARE static __attribute__((noinline, unused))
 #elif defined(TAKT_BPF_PLAIN)
 #define TAKT_FOR(i, from, to) for ((i) = (from); (i) < (to); (i)++)
 #define TAKT_ARG
@@ -57,12 +60,14 @@ typedef long long s64;
 #define TAKT_FN static __attribute__((always_inline, unused, nodebug))
 #define TAKT_FN_OUT __attribute__((noinline, weak))
 #define TAKT_FN_LEAN TAKT_FN
+#define TAKT_FN_RARE static __attribute__((noinline, unused))
 #else
 #define TAKT_FOR(i, from, to) for ((i) = (from); (i) < (to); (i)++)
 #define TAKT_ARG
 #define TAKT_FN static inline __attribute__((unused))
 #define TAKT_FN_OUT static inline __attribute__((unused))
 #define TAKT_FN_LEAN TAKT_FN
+#define TAKT_FN_RARE TAKT_FN
 #endif
 
 TAKT_FN u64 takt_max(u64 a, u64 b)

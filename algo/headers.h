@@ -45,13 +45,28 @@ TAKT_FN u32 takt_row(u64 at)
 #define TAKT_ETH_P_IPV6 0x86dd
 #define TAKT_ETH_P_8021Q 0x8100
 #define TAKT_ETH_P_8021AD 0x88a8
+#define TAKT_ETH_P_MPLS_UC 0x8847
+#define TAKT_ETH_P_MPLS_MC 0x8848
+#define TAKT_ETH_P_PPP_SES 0x8864
 
-#define TAKT_VLAN_TAGS_MAX 2
+#define TAKT_SHIMS_MAX 6	/* VLAN tags, MPLS labels and PPPoE headers that are skipped */
+#define TAKT_SHIMS_BYTES 64	/* more than they have, a power of two */
 #define TAKT_EXTENSIONS_MAX 6	/* IPv6 extension headers that are skipped */
 
 TAKT_FN int takt_is_vlan(u16 ethertype)
 {
 	return ethertype == TAKT_ETH_P_8021Q || ethertype == TAKT_ETH_P_8021AD;
+}
+
+TAKT_FN int takt_is_mpls(u16 ethertype)
+{
+	return ethertype == TAKT_ETH_P_MPLS_UC || ethertype == TAKT_ETH_P_MPLS_MC;
+}
+
+/* Does the network header begin there? */
+TAKT_FN int takt_is_ip(u16 ethertype)
+{
+	return ethertype == TAKT_ETH_P_IP || ethertype == TAKT_ETH_P_IPV6;
 }
 
 /* TCP, UDP, SCTP, DCCP and UDP-Lite all begin with source and destination port. */
@@ -150,22 +165,103 @@ TAKT_FN void takt_key_ipv6(struct takt_key *key, u64 at, u64 end, u32 addresses)
 	takt_key_ports(key, next, end);
 }
 
+#define TAKT_PPPOE_HEADER 8	/* the protocol of PPP included */
+
 /*
- * Fill in everything but the mark. `at` is where the network header begins or, if ethertype (host
- * order) is a VLAN's, behind it; `end` is where the readable bytes end. The key must be all zero.
- * `addresses`: read them too.
+ * The ethertype of what a PPPoE session carries (RFC 2516); 0: it is not told. A header: version 4,
+ * type 4, code 8, session 16, length 16; then the protocol of PPP, 16.
+ */
+TAKT_FN u16 takt_pppoe_carries(u64 at)
+{
+	u16 proto = takt_row(at + 4);
+
+	if (takt_row(at) >> 16 != 0x1100)
+		return 0;
+	if (proto == 0x0021)
+		return TAKT_ETH_P_IP;
+	return proto == 0x0057 ? TAKT_ETH_P_IPV6 : 0;
+}
+
+/*
+ * The ethertype of what is behind a label of MPLS (RFC 3032): label 20, traffic class 3, bottom of
+ * the stack 1, time to live 8. The bottom does not tell; IP begins with its version there.
+ */
+TAKT_FN u16 takt_mpls_carries(u16 ethertype, u64 at, u64 end)
+{
+	u32 version;
+
+	if (!(takt_row(at) & 0x100))
+		return ethertype;
+	version = at + 8 > end ? 0 : takt_row(at + 4) >> 28;
+	if (version == 4)
+		return TAKT_ETH_P_IP;
+	return version == 6 ? TAKT_ETH_P_IPV6 : 0;
+}
+
+/*
+ * Returns the value, which the verifier no longer knows: paths that differ by it alone are checked
+ * once, not each to the program's end. `unknown` is any value that the verifier does not know.
+ */
+TAKT_FN u32 takt_forget(u32 value, u32 unknown)
+{
+#if defined(TAKT_BPF) || defined(TAKT_BPF_PLAIN)
+	value ^= unknown;
+	asm volatile("" : "+r"(value));
+	value ^= unknown;
+#else
+	(void)unknown;
+#endif
+	return value;
+}
+
+/*
+ * What is behind the headers that are skipped: its ethertype in the high half, and their bytes in
+ * the low one.
+ */
+TAKT_FN_RARE u32 takt_shims_skip(u16 ethertype, u64 at, u64 end)
+{
+	u32 skipped = 0, row, i;
+	u64 next;
+
+	TAKT_FOR(i, 0, TAKT_SHIMS_MAX) {
+		if (takt_is_ip(ethertype))
+			break;
+		next = at + skipped;
+		if (next + 4 > end)
+			break;
+		row = takt_row(next);
+		/* A tag: priority 3, drop eligible 1, VLAN 12, ethertype of what follows. */
+		if (takt_is_vlan(ethertype)) {
+			ethertype = row;
+			skipped += 4;
+		} else if (takt_is_mpls(ethertype)) {
+			ethertype = takt_mpls_carries(ethertype, next, end);
+			skipped += 4;
+		} else if (ethertype == TAKT_ETH_P_PPP_SES && next + TAKT_PPPOE_HEADER <= end) {
+			ethertype = takt_pppoe_carries(next);
+			skipped += TAKT_PPPOE_HEADER;
+		} else {
+			break;
+		}
+		skipped = takt_forget(skipped, row) & (TAKT_SHIMS_BYTES - 1);
+	}
+	return (u32)ethertype << 16 | skipped;
+}
+
+/*
+ * Fill in everything but the mark. `at` is where the header of the ethertype (host order) begins
+ * or, if that is a VLAN's, behind it; `end` is where the readable bytes end. The key must be all
+ * zero. `addresses`: read them too.
  */
 TAKT_FN void takt_key_read(struct takt_key *key, u16 ethertype, u64 at, u64 end,
 			   u32 addresses)
 {
-	u32 i;
+	u32 skipped;
 
-	/* A tag: priority 3, drop eligible 1, VLAN 12, ethertype of what follows. */
-	for (i = 0; ethertype != TAKT_ETH_P_IP && i < TAKT_VLAN_TAGS_MAX; i++) {
-		if (!takt_is_vlan(ethertype) || at + 4 > end)
-			break;
-		ethertype = takt_row(at);
-		at += 4;
+	if (!takt_is_ip(ethertype)) {
+		skipped = takt_shims_skip(ethertype, at, end);
+		ethertype = skipped >> 16;
+		at += skipped & (TAKT_SHIMS_BYTES - 1);
 	}
 	if (ethertype == TAKT_ETH_P_IP)
 		takt_key_ipv4(key, at, end, addresses);

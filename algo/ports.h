@@ -3,7 +3,7 @@
  * Classification where one port of TCP and UDP is all that rules ask for: what classify.h would
  * answer, in a table by protocol and port. The planner fills it with the classifier's answers.
  *
- * Packets with other protocols, options, extension headers, VLAN tags or fragments have no place
+ * Packets with other protocols, options, extension headers, tags, labels or fragments have no place
  * in the table: the rules are searched for them.
  */
 #ifndef TAKT_PORTS_H

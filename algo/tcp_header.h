@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * Reads TCP's header and options in a packet (RFC 9293). What is unusual is not found: fragments,
- * IP options and extension headers, and VLAN tags within the packet.
+ * IP options and extension headers, and what is between the link's header and IP's.
  */
 #ifndef TAKT_TCP_HEADER_H
 #define TAKT_TCP_HEADER_H
@@ -78,7 +78,7 @@ TAKT_FN u32 takt_tcp_bytes(u16 ethertype, u64 at)
  */
 TAKT_FN u64 takt_tcp_find(struct takt_key *key, u16 ethertype, u64 at, u64 end)
 {
-	if (takt_is_vlan(ethertype))
+	if (!takt_is_ip(ethertype))
 		return 0;
 	takt_key_read(key, ethertype, at, end, 1);
 	if (key->proto != TAKT_IPPROTO_TCP || !key->has_ports)

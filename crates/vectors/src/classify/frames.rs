@@ -45,7 +45,13 @@ match = { proto = "tcp", src_port = "443" }
 "#;
 
 pub fn all() -> Result<Vec<Vector<Classify>>, Failure> {
-    Ok(vec![ipv4()?, ipv6()?, tagged()?, not_told_apart()?])
+    Ok(vec![
+        ipv4()?,
+        ipv6()?,
+        tagged()?,
+        encapsulated()?,
+        not_told_apart()?,
+    ])
 }
 
 struct Story(Recorder<Classify>);
@@ -140,10 +146,36 @@ fn tagged() -> Result<Vector<Classify>, Failure> {
     let udp = v4(0, 17, OTHER_HOST, "c000 138f 0010 0000");
     story.frame("8100", 0, &format!("0005 0800 {udp}"))?;
     story.frame("88a8", 0, &format!("0064 8100 0005 0800 {udp}"))?;
-    // A third tag is one too many.
-    story.frame("88a8", 0, &format!("0064 8100 0005 8100 0006 0800 {udp}"))?;
+    // Six are skipped; the seventh ends the search.
+    let tags = |count| "8100 0006 ".repeat(count);
+    story.frame("88a8", 0, &format!("0064 {}0800 {udp}", tags(5)))?;
+    story.frame("88a8", 0, &format!("0064 {}0800 {udp}", tags(6)))?;
     let udp6 = v6(0, 17, OTHER_HOST6, "c000 138f 0010 0000");
     story.frame("8100", 0, &format!("e005 86dd {udp6}"))?;
+    Ok(story.0.done())
+}
+
+fn encapsulated() -> Result<Vector<Classify>, Failure> {
+    let mut story = Story::new("PPPoE and MPLS")?;
+    let udp = v4(0, 17, OTHER_HOST, "c000 138f 0010 0000");
+    let udp6 = v6(0, 17, OTHER_HOST6, "c000 138f 0010 0000");
+    story.frame("8864", 0, &format!("1100 0007 0026 0021 {udp}"))?;
+    story.frame("8864", 0, &format!("1100 0007 003a 0057 {udp6}"))?;
+    story.frame("8100", 0, &format!("0005 8864 1100 0007 0026 0021 {udp}"))?;
+    // Discovery, link control, a protocol field of one byte.
+    story.frame("8864", 0, &format!("1109 0007 0026 0021 {udp}"))?;
+    story.frame("8864", 0, &format!("1100 0007 0026 c021 {udp}"))?;
+    story.frame("8864", 0, &format!("1100 0007 0025 21 {udp}"))?;
+    story.frame("8864", 0, "1100 0007 0026")?;
+    // One label, two, seven, and none at the bottom.
+    story.frame("8847", 0, &format!("0006 5140 {udp}"))?;
+    story.frame("8848", 0, &format!("0006 4040 0006 5140 {udp6}"))?;
+    let labels = "0006 4040 ".repeat(6);
+    story.frame("8847", 0, &format!("{labels}0006 5140 {udp}"))?;
+    story.frame("8847", 0, &format!("0006 4040 {udp}"))?;
+    // A pseudowire, and a label alone.
+    story.frame("8847", 0, &format!("0006 5140 0000 0000 {udp}"))?;
+    story.frame("8847", 0, "0006 5140")?;
     Ok(story.0.done())
 }
 

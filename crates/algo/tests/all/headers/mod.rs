@@ -112,6 +112,29 @@ fn well_known_packets() {
     assert_eq!((key.src_port, key.dst_port, key.has_ports), (443, 49152, 1));
     assert_eq!(key.dst[3], u32::from_ne_bytes([0, 0, 0, 2]));
 
+    // PPPoE of session 7, then UDP to port 5100; behind VLAN 5 as well.
+    let session = [&packets::hex("1100 0007 0026 0021"), &*udp].concat();
+    let tagged = [&packets::hex("0005 8864"), &*session].concat();
+    for (ethertype, packet) in [(0x8864, &session), (0x88a8, &tagged)] {
+        let key = takt_algo::read_key(ethertype, packet, 0);
+        assert_eq!((key.family, key.proto, key.dst_port), (4, 17, 5100));
+    }
+    // Discovery, and a protocol field of one byte, are not read.
+    for header in ["1109 0000 0026 0021", "1100 0007 0025 2145"] {
+        let packet = [&packets::hex(header), &*udp].concat();
+        assert_eq!(
+            takt_algo::read_key(0x8864, &packet, 0).family,
+            0,
+            "{header}"
+        );
+    }
+    // Two labels; and a bottom behind which there is no IP.
+    let labelled = [&packets::hex("0006 4040 0006 5140"), &*udp].concat();
+    let key = takt_algo::read_key(0x8847, &labelled, 0);
+    assert_eq!((key.family, key.proto, key.dst_port), (4, 17, 5100));
+    let ethernet = [&packets::hex("0006 5140 0000 0000"), &*udp].concat();
+    assert_eq!(takt_algo::read_key(0x8847, &ethernet, 0).family, 0);
+
     let arp = packets::hex("0001 0800 0604 0001 0000 0000 0000 0a00 0001");
     assert_eq!(takt_algo::read_key(0x0806, &arp, 0).family, 0);
 }

@@ -16,6 +16,9 @@ pub fn ethertype() -> impl Strategy<Value = u16> {
         4 => Just(0x86dd),
         2 => Just(0x8100),
         1 => Just(0x88a8),
+        1 => Just(0x8847),
+        1 => Just(0x8848),
+        1 => Just(0x8864),
         1 => Just(0x0806),
         1 => any::<u16>(),
     ]
@@ -77,21 +80,34 @@ fn ipv6() -> impl Strategy<Value = Vec<u8>> {
         })
 }
 
-/// With its ethertype, and perhaps a few VLAN tags.
+/// With its ethertype, and perhaps some of what may be between the link's header and IP's.
 pub fn packet() -> impl Strategy<Value = (u16, Vec<u8>)> {
     let ip = prop_oneof![
         ipv4().prop_map(|packet| (0x0800u16, packet)),
         ipv6().prop_map(|packet| (0x86ddu16, packet)),
     ];
-    let tags = prop::collection::vec(
-        (prop::sample::select(vec![0x8100u16, 0x88a8]), any::<u16>()),
-        0..4,
-    );
-    (ip, tags).prop_map(|((ethertype, packet), tags)| {
-        tags.into_iter()
-            .fold((ethertype, packet), |(inner, packet), (tag, control)| {
-                let tagged = [control.to_be_bytes(), inner.to_be_bytes()].concat();
-                (tag, [tagged, packet].concat())
-            })
-    })
+    let shims = prop::sample::select(vec![0x8100u16, 0x88a8, 0x8847, 0x8848, 0x8864]);
+    let shims = prop::collection::vec((shims, any::<u16>()), 0..8);
+    (ip, shims).prop_map(|(packet, shims)| shims.into_iter().fold(packet, behind))
+}
+
+/// Behind another header, of which some bits are given.
+fn behind((inner, packet): (u16, Vec<u8>), (outer, bits): (u16, u16)) -> (u16, Vec<u8>) {
+    let [high, low] = bits.to_be_bytes();
+    let header = match outer {
+        0x8847 | 0x8848 => {
+            let is_bottom = u8::from(inner != outer);
+            vec![high, low, 0xf0 | is_bottom, 64]
+        }
+        0x8864 => {
+            let proto = match inner {
+                0x0800 => [0x00, 0x21],
+                0x86dd => [0x00, 0x57],
+                _ => [high, low],
+            };
+            [&[0x11, 0, 0, 1, 0, 0][..], &proto].concat()
+        }
+        _ => [[high, low], inner.to_be_bytes()].concat(),
+    };
+    (outer, [header, packet].concat())
 }

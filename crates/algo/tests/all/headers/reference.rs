@@ -2,13 +2,17 @@
 
 use takt_algo::sys::{self, takt_key};
 
-const VLANS: [u16; 2] = [0x8100, 0x88a8];
+const VLAN: u16 = 0x8100;
+const SERVICE_VLAN: u16 = 0x88a8;
+const MPLS: u16 = 0x8847;
+const MPLS_MULTICAST: u16 = 0x8848;
+const PPPOE: u16 = 0x8864;
 const PROTOS_WITH_PORTS: [u8; 5] = [6, 17, 33, 132, 136];
 const EXTENSIONS: [u8; 3] = [0, 43, 60];
 const FRAGMENT: u8 = 44;
 
 pub fn key(ethertype: u16, packet: &[u8]) -> takt_key {
-    let (ethertype, packet) = behind_tags(ethertype, packet);
+    let (ethertype, packet) = behind_shims(ethertype, packet);
     let key = match ethertype {
         0x0800 => ipv4(packet),
         0x86dd => ipv6(packet),
@@ -17,14 +21,32 @@ pub fn key(ethertype: u16, packet: &[u8]) -> takt_key {
     key.unwrap_or_default()
 }
 
-fn behind_tags(mut ethertype: u16, mut packet: &[u8]) -> (u16, &[u8]) {
-    for _ in 0..sys::TAKT_VLAN_TAGS_MAX {
-        if let (true, [_, _, high, low, rest @ ..]) = (VLANS.contains(&ethertype), packet) {
-            ethertype = u16::from_be_bytes([*high, *low]);
-            packet = rest;
-        }
+/// What is behind VLAN tags, labels and PPPoE headers.
+fn behind_shims(mut ethertype: u16, mut packet: &[u8]) -> (u16, &[u8]) {
+    for _ in 0..sys::TAKT_SHIMS_MAX {
+        (ethertype, packet) = match (ethertype, packet) {
+            (VLAN | SERVICE_VLAN, [_, _, high, low, rest @ ..]) => {
+                (u16::from_be_bytes([*high, *low]), rest)
+            }
+            (MPLS | MPLS_MULTICAST, [_, _, label, _, rest @ ..]) => match label & 1 {
+                0 => (ethertype, rest),
+                _ => (version(rest), rest),
+            },
+            (PPPOE, [0x11, 0, _, _, _, _, 0x00, 0x21, rest @ ..]) => (0x0800, rest),
+            (PPPOE, [0x11, 0, _, _, _, _, 0x00, 0x57, rest @ ..]) => (0x86dd, rest),
+            _ => break,
+        };
     }
     (ethertype, packet)
+}
+
+/// By the first bits; the kernel side reads a whole row.
+fn version(packet: &[u8]) -> u16 {
+    match packet {
+        [first, _, _, _, ..] if first >> 4 == 4 => 0x0800,
+        [first, _, _, _, ..] if first >> 4 == 6 => 0x86dd,
+        _ => 0,
+    }
 }
 
 fn ipv4(packet: &[u8]) -> Option<takt_key> {
