@@ -55,6 +55,8 @@
 #define TAKT_WINDOW_COLLIDING_Q10 2048U
 /* A backlogged flow with fewer quarters of its share leaves the rest to others. */
 #define TAKT_WINDOW_USES_QUARTERS 3U
+/* A flow with so many quarters of what its socket allows is paced: the rest is headers. */
+#define TAKT_WINDOW_PACED_QUARTERS 3U
 /* A neighbours' wait that is longer by less than this part of the least says nothing. */
 #define TAKT_WINDOW_WAIT_DIVISOR 16U
 /*
@@ -87,6 +89,7 @@ struct takt_window_group {
 /* One flow over one period. */
 struct takt_window_sample {
 	u64 rate;		/* delivered, bytes per second */
+	u64 pacing_rate;	/* the most that its socket allows, likewise; 0: any */
 	u64 rtt_us;		/* mean of the period; 0: none was measured */
 	u64 stand_us;		/* mean of the shortest of each half round trip */
 	u64 rtt_min_us;
@@ -207,14 +210,18 @@ TAKT_FN u64 takt_window_share(const struct takt_window_group *group, u64 rate)
  * Whether the flow uses all it can get. One that is backlogged may be held back by its own device,
  * which sends as much as the air takes, or by a class of its own host, which leaves the rest to
  * the others: that one has clearly less than the share. Without others nothing tells them apart.
+ * So may one whose window is full at the rate that its socket allows: a larger one sends no more.
  */
 TAKT_FN u32 takt_window_uses(const struct takt_window_group *group,
 			     const struct takt_window_sample *sample)
 {
 	u64 share = takt_window_share(group, group->rate) / takt_max(sample->own_flows, 1);
+	u32 paced = sample->pacing_rate &&
+		    sample->rate >= sample->pacing_rate / 4 * TAKT_WINDOW_PACED_QUARTERS;
+	u32 limited = sample->limited && !paced;
 
-	if (sample->limited || group->terminals < 2)
-		return sample->limited;
+	if (limited || group->terminals < 2)
+		return limited;
 	return sample->backlogged && sample->rate >= share / 4 * TAKT_WINDOW_USES_QUARTERS;
 }
 

@@ -160,6 +160,7 @@ static void update(struct takt_crowd_flow *flow, const struct takt_crowd *crowd,
 	sample.lost = tp->lost - flow->lost;
 	sample.sent = delivered + sample.lost;
 	sample.limited = flow->limited;
+	sample.pacing_rate = sk->sk_max_pacing_rate;
 	sample.backlogged = 2 * flow->backlogged_acks >= flow->acks;
 	sample.starting = tp->snd_ssthresh >= TCP_INFINITE_SSTHRESH;
 	takt_window_update(&flow->window, &crowd->params, &group, &sample, &flow->bounds);

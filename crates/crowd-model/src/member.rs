@@ -151,6 +151,8 @@ impl Member {
             sent: (delivered + lost) as u32,
             lost: lost as u32,
             limited: u32::from(sender.take_limited()),
+            // Sockets of this model have no rates of their own.
+            pacing_rate: 0,
             // Flows of this model always have more to send.
             backlogged: 1,
             starting: u32::from(sender.is_starting()),

@@ -22,6 +22,7 @@ fn sample(window: u32, rtt_us: u64, rtt_min_us: u64) -> FlowSample {
         own_flows: 1,
         sent: 100,
         lost: 0,
+        pacing_rate: 0,
         limited: 1,
         backlogged: 1,
         starting: 0,
@@ -43,13 +44,13 @@ fn group(rates: &[u64], lent: &[u64]) -> Group {
 prop_compose! {
     fn any_sample()(
         (rate, rtt_us, rtt_min_us) in (any::<u64>(), any::<u64>(), any::<u64>()),
-        (stand_us, backlogged) in (any::<u64>(), 0..2u32),
+        (stand_us, pacing_rate, backlogged) in (any::<u64>(), any::<u64>(), 0..2u32),
         (mss_bytes, window, own_flows) in (any::<u32>(), any::<u32>(), any::<u32>()),
         (sent, lost, limited, starting) in (any::<u32>(), any::<u32>(), 0..2u32, 0..2u32),
     ) -> FlowSample {
         FlowSample {
             rate, rtt_us, stand_us, rtt_min_us, mss_bytes, window, own_flows, sent, lost, limited,
-            backlogged, starting,
+            pacing_rate, backlogged, starting,
         }
     }
 }
@@ -165,6 +166,27 @@ fn lenders_lend() {
     (held_back.limited, held_back.backlogged) = (0, 0);
     let bounds = flow.update(&terms(), &group, &held_back);
     assert_eq!((flow.target_q10(), bounds.lower()), (before, 0));
+}
+
+/// A full window at the rate that the flow's socket allows takes nothing from others, unless that
+/// rate is nearly the share.
+#[test]
+fn paced_flows_lend() {
+    let group = group(&[1_200_000, 1_200_000], &[]);
+    for (pacing_rate, rate, uses) in [
+        (0, 240_000, true),
+        (u64::MAX, 240_000, true),
+        (400_000, 240_000, true),
+        (250_000, 240_000, false),
+        (1_000_000, 900_000, true),
+    ] {
+        let sample = FlowSample {
+            rate,
+            pacing_rate,
+            ..sample(10, 40_000, 16_500)
+        };
+        assert_eq!(Flow::uses(&group, &sample), uses, "{sample:?}");
+    }
 }
 
 /// No bounds before anything is known.

@@ -43,30 +43,40 @@ const UPLOAD: &str = "match = { proto = \"tcp\", dst_port = 5201 }";
 #[test]
 fn a_flow_that_its_class_paces_lends() {
     DEFAULT.run(|| {
-        let _terminals = Terminals::new();
-        let paced = link("95mbit", &format!("rate = \"2mbit\"\n{UPLOAD}"));
-        let _one = Terminals::join_as(1, &paced);
-        let two = Terminals::join_as(2, "");
-        let _first = Upload::start(1, None);
-        let _second = Upload::start(2, None);
-        assert_soon(100, &two, 2, "the rest is for the second", |of| {
-            let share = of["share"]["share_bytes_ps"].as_u64().unwrap_or(0);
-            of["neighbours"][0]["lends"] == true
-                && users(of) == 1
-                && share > (ALL_BYTES_PS - 500_000) * 3 / 4
-        });
-        // After its start its window hardly ever limits it.
-        let periods = |which: &str| {
-            let status = in_netns("t1", "takt status --output json").json();
-            status["crowd"]["bounds"]["usage"][which].as_u64().unwrap()
-        };
-        let of_both = || (periods("limited_periods"), periods("flow_periods"));
-        let begin = of_both();
-        sleep_ms(6000);
-        let end = of_both();
-        let (limited, all) = (end.0 - begin.0, end.1 - begin.1);
-        assert!(all >= 10 && limited * 10 <= all, "{limited} of {all}");
+        for packets in ["auto", "mtu"] {
+            let (limited, all) = lends_where_its_class_paces(packets);
+            assert!(
+                all >= 10 && limited * 10 <= all,
+                "{packets}: {limited} of {all}"
+            );
+        }
     });
+}
+
+/// Returns in how many periods the flow's window limited it after its start, and how many there were.
+fn lends_where_its_class_paces(packets: &str) -> (u64, u64) {
+    let _terminals = Terminals::new();
+    let paced = link("95mbit", &format!("rate = \"2mbit\"\n{UPLOAD}"));
+    let paced = paced.replacen("]\n", &format!("]\npackets = \"{packets}\"\n"), 1);
+    let _one = Terminals::join_as(1, &paced);
+    let two = Terminals::join_as(2, "");
+    let _first = Upload::start(1, None);
+    let _second = Upload::start(2, None);
+    assert_soon(100, &two, 2, "the rest is for the second", |of| {
+        let share = of["share"]["share_bytes_ps"].as_u64().unwrap_or(0);
+        of["neighbours"][0]["lends"] == true
+            && users(of) == 1
+            && share > (ALL_BYTES_PS - 500_000) * 3 / 4
+    });
+    let periods = |which: &str| {
+        let status = in_netns("t1", "takt status --output json").json();
+        status["crowd"]["bounds"]["usage"][which].as_u64().unwrap()
+    };
+    let of_both = || (periods("limited_periods"), periods("flow_periods"));
+    let begin = of_both();
+    sleep_ms(6000);
+    let end = of_both();
+    (end.0 - begin.0, end.1 - begin.1)
 }
 
 /// The air is beyond its link: a terminal's background is one flow among others there.
