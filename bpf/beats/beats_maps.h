@@ -12,7 +12,7 @@
 #include "turns.h"
 
 /* Raised whenever a struct that user space shares changes; pinned beside the maps. */
-#define TAKT_BEATS_ABI 7
+#define TAKT_BEATS_ABI 8
 
 #define TAKT_TASKS 256U
 #define TAKT_MEMBERS 256U	/* threads of all tasks */
@@ -38,7 +38,7 @@ struct takt_task_params {
 
 struct takt_task_stats {
 	u64 releases;		/* jobs whose slot came */
-	u64 missed;		/* of these, those with no thread to run at the release */
+	u64 missed;		/* of these, those in which no member came before the next job */
 	u64 completed;		/* jobs in which all members yielded, or one ended the job */
 	u64 overruns;		/* jobs undone at the end of budget or slot */
 	u64 used_ns;
@@ -61,6 +61,8 @@ struct takt_task {
 	u64 admitted_job;	/* last for which a member came to the CPU */
 	u32 stopped;		/* by TAKT_OVERRUN_STOP_GROUP */
 	u32 stalled;		/* the member whose turn it is stays away: not waited for */
+	u32 absent;		/* a slot of this job has opened, and no member has come yet */
+	u32 pad;
 	u64 away_since_ns;	/* ... since then; 0: it is there */
 	struct takt_lead lead;
 	struct takt_task_stats stats;

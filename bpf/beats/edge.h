@@ -172,6 +172,9 @@ static __always_inline void release(struct takt_task *task, const struct takt_ta
 	const struct takt_member *next = member_of(params->first_member + task->turns.turn);
 
 	task->job = job;
+	/* A thread that comes within its slots, by a clock of its own, has lost no job. */
+	task->stats.missed += task->absent;
+	task->absent = 0;
 	if (next && next->tid)
 		task->stats.releases++;
 	write_pages(task, params, span);
@@ -191,7 +194,7 @@ static __always_inline u64 begin_job(struct takt_task *task, const struct takt_t
 /* The thread whose turn it is did not come. */
 static __always_inline void note_absence(struct takt_task *task, struct takt_cpu *c, u64 now_ns)
 {
-	task->stats.missed++;
+	task->absent = 1;
 	if (!task->away_since_ns) {
 		task->away_since_ns = now_ns;
 	} else if (now_ns - task->away_since_ns > AWAY_MAX_NS && !task->stalled) {

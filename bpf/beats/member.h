@@ -201,7 +201,7 @@ static __always_inline u32 member_running(struct task_struct *p, struct takt_thr
 	c->end_ns = takt_min(c->span.end_ns, now_ns + left_ns);
 	thread->job = c->job;
 	thread->slot_end_ns = c->span.end_ns;
-	task->stalled = 0;
+	task->stalled = task->absent = 0;
 	if (c->end_ns < c->armed_ns)
 		set_alarm(c, cpu, c->end_ns, c->end_ns);
 	return TIER_BEAT;

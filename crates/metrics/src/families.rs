@@ -107,7 +107,7 @@ const TASKS: &[Definition<TaskStatus>] = definitions! { TaskStatus:
         |task| Some(task.members.iter().filter(|member| member.barred.is_some()).count() as f64);
     "takt_task_released" "jobs" Counter "Jobs whose slot came while a thread had the reservation"
         |task| Some(task.counters.releases as f64);
-    "takt_task_missed" "jobs" Counter "Those of them whose thread was not ready to run"
+    "takt_task_missed" "jobs" Counter "Those of them that were lost: no thread came before the next job"
         |task| Some(task.counters.missed as f64);
     "takt_task_completed" "jobs" Counter "Jobs that all members yielded in, or that one ended"
         |task| Some(task.counters.completed as f64);

@@ -16,9 +16,17 @@ use serde_json::Value;
 
 use crate::{
     machine::{DEFAULT, NEWEST, TWO_PROCESSORS, WITHOUT_BPF_QDISCS, on_old_kernels},
+    metronome::{now_ns, sleep_until, spin},
     shell::run,
     takt::{apply, apply_with, assert_no_trace, takt},
 };
+
+const ONE: &str = r#"
+[[task]]
+name = "keeps"
+period = "20ms"
+budget = "4ms"
+"#;
 
 /// One task that keeps to its budget, and one that does not.
 const TWO: &str = r#"
@@ -307,6 +315,40 @@ fn status_tells_it_without_bpf_qdiscs() {
 #[test]
 fn status_tells_it_on_two_processors() {
     TWO_PROCESSORS.run(|| drop(tells_what_tasks_did()));
+}
+
+/// Does `jobs` jobs of half a millisecond, each so long after a slot opens, and sleeps by its own
+/// clock in between, as programs do that know nothing of slots. Returns its task's status.
+fn sleeps_by_its_own_clock(after_ns: u64, jobs: u64) -> Value {
+    const PERIOD_NS: u64 = 20_000_000;
+    apply(ONE).ok();
+    let begin_ns = number(&status()["tasks"][0]["pieces"][0], "begin_ns");
+    let thread = thread::Builder::new().name("keeps".to_owned());
+    let thread = thread.spawn(move || {
+        let first = now_ns() / PERIOD_NS + 2;
+        for period in first..first + jobs {
+            sleep_until(period * PERIOD_NS + begin_ns + after_ns);
+            spin(500_000);
+        }
+        status()["tasks"][0].clone()
+    });
+    let task = thread.unwrap().join().unwrap();
+    takt("revert").ok();
+    task
+}
+
+/// What is missed is what was lost: a job that begins late in its slot is not.
+#[test]
+fn missed_jobs_are_those_that_were_lost() {
+    DEFAULT.run(|| {
+        let within = sleeps_by_its_own_clock(1_000_000, 50);
+        assert!(number(&within, "started") >= 49, "{within:#}");
+        // One whole period before the thread's first job, at most.
+        assert!(number(&within, "missed") <= 2, "{within:#}");
+        let behind = sleeps_by_its_own_clock(10_000_000, 50);
+        assert!(number(&behind, "missed") >= 48, "{behind:#}");
+        assert!(number(&behind, "started") <= 1, "{behind:#}");
+    });
 }
 
 #[test]

@@ -87,7 +87,7 @@ pub struct MemberStatus {
 pub struct TaskCounters {
     /// Jobs whose slot came while a thread had the reservation of the member whose turn it was.
     pub releases: u64,
-    /// Of these, jobs with that member not ready to run.
+    /// Of these, jobs that were lost: no member came before the next.
     pub missed: u64,
     /// Jobs that a member ran in.
     pub started: u64,
