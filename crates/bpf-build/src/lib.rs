@@ -1,6 +1,8 @@
 //! For build scripts of crates with a BPF program: compiles the programs under `bpf/`.
 
-use std::{env, path::Path, process::Command};
+mod packed;
+
+use std::{env, fs, path::Path, process::Command};
 
 use libbpf_cargo::SkeletonBuilder;
 
@@ -18,10 +20,10 @@ fn clang() -> String {
 }
 
 /// Compile `bpf/NAME/NAME.bpf.c` and write its skeleton to `NAME.skel.rs` in
-/// the build's output directory.
+/// the build's output directory, and the object, compressed, to `NAME.z`. The crate needs `miniz_oxide`.
 ///
 /// # Panics
-/// If it does not compile. The message is the compiler's.
+/// If it does not compile. The message is the compiler's. Or if the skeleton cannot be written.
 pub fn skeleton(name: &str) {
     skeleton_in(name, name);
 }
@@ -34,6 +36,7 @@ pub fn skeleton_in(room: &str, name: &str) {
     let bpf = Path::new("../../bpf");
     let source = bpf.join(room).join(format!("{name}.bpf.c"));
     let out = env::var_os("OUT_DIR").expect("cargo sets OUT_DIR");
+    let skeleton = Path::new(&out).join(format!("{name}.skel.rs"));
     SkeletonBuilder::new()
         .source(&source)
         .clang(clang())
@@ -52,8 +55,13 @@ pub fn skeleton_in(room: &str, name: &str) {
             "-Wno-unused-parameter",
             "-Werror",
         ])
-        .build_and_generate(Path::new(&out).join(format!("{name}.skel.rs")))
+        .build_and_generate(&skeleton)
         .unwrap_or_else(|error| panic!("{} does not compile: {error:#}", source.display()));
+    let generated = fs::read_to_string(&skeleton).expect("the skeleton is read");
+    let object = format!("{name}.z");
+    let (generated, packed) = packed::pack(&generated, &object);
+    fs::write(Path::new(&out).join(object), packed).expect("the object is written");
+    fs::write(&skeleton, generated).expect("the skeleton is written");
     println!("cargo::rerun-if-changed=../../algo");
     println!("cargo::rerun-if-changed=../../bpf/include");
     println!("cargo::rerun-if-changed=../../bpf/{room}");
