@@ -5,7 +5,7 @@ MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
 # Installing comes before building, also under make -j.
 .NOTPARALLEL:
-.PHONY: help build quick check test test-long stress baseline fuzz demo results install uninstall check-deps deps-build deps-lab deps-packages \
+.PHONY: help build quick check test test-long stress baseline fuzz demo results install uninstall check-deps deps-build deps-demo deps-lab deps-packages \
 	deb rpm static oci sysext docs
 
 # A fresh rustup toolchain is not on the path before the next login.
@@ -59,7 +59,7 @@ FUZZ ?= 3600
 fuzz: deps-build ## search for inputs that takt does not stand, for hours (FUZZ=60: a minute for each parser)
 	@scripts/fuzz $(FUZZ)
 
-demo: deps-lab build ## install what is missing, build, and compare schedulers in the laboratory
+demo: deps-demo build ## install what is missing, build, and compare schedulers in the laboratory
 	$(say) 'running the short tour of all experiments: takt lab run tour'
 	target/release/takt lab run tour
 
@@ -106,6 +106,9 @@ check-deps: ## say what is missing, install nothing
 
 deps-build:
 	@scripts/deps build
+
+deps-demo:
+	@scripts/deps demo
 
 deps-lab:
 	@scripts/deps lab
