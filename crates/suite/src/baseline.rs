@@ -26,7 +26,8 @@ const SPEED_FROM_S: f64 = 1.0;
 /// The file.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Baseline {
-    /// That it was recorded at.
+    /// That it was recorded at; empty before the first.
+    #[serde(default)]
     commit: String,
     machines: BTreeMap<String, Machine>,
 }
@@ -51,6 +52,19 @@ impl Baseline {
             machines: (machines.into_iter())
                 .map(|(name, of)| (name, machine(of)))
                 .collect(),
+        }
+    }
+
+    /// Keep what was known of tests that other rounds run.
+    fn keep(&mut self, before: Self) {
+        for (name, known) in before.machines {
+            let machine = self.machines.entry(name).or_insert(Machine {
+                cpu_s: known.cpu_s,
+                tests: BTreeMap::new(),
+            });
+            for (test, cpu_s) in known.tests {
+                machine.tests.entry(test).or_insert(cpu_s);
+            }
         }
     }
 
@@ -150,7 +164,10 @@ pub fn record(ledger: &PathBuf) -> anyhow::Result<()> {
         !ledger.machines.is_empty(),
         "no machine was booted; run make test first"
     );
-    let baseline = Baseline::new(git(&["rev-parse", "HEAD"])?, &ledger);
+    let mut baseline = Baseline::new(git(&["rev-parse", "HEAD"])?, &ledger);
+    if let Some(before) = read()? {
+        baseline.keep(before);
+    }
     let text = serde_json::to_string_pretty(&baseline).context("a baseline")?;
     fs::write(FILE, text + "\n").context(FILE)?;
     println!("{FILE} is what the last run took");
@@ -190,6 +207,15 @@ mod tests {
             "\nlonger than at ad3081f5, CPU s:\n  m: 216.7, was 131.0\n  a (m): 12.9, was 10.0\n"
         );
         assert_eq!(before.longer(&ledger(&[("a", 10.0)])), "");
+    }
+
+    #[test]
+    fn tests_of_other_rounds_stay_known() {
+        let baseline = |tests| Baseline::new("ad3081f5cc9d".into(), &ledger(tests));
+        let mut now = baseline(&[("a", 1.0)]);
+        now.keep(baseline(&[("a", 2.0), ("b", 3.0)]));
+        let tests = &now.machines["m"].tests;
+        assert_eq!((tests["a"], tests["b"]), (1.0, 3.0));
     }
 
     #[test]
