@@ -100,7 +100,7 @@ pub enum Refused {
     #[error("forged: {0}")]
     Untrusted(#[from] envelope::Untrusted),
     /// Signed, by a key that this host does not obey.
-    #[error("forged: {0} is not pinned here")]
+    #[error("signed by {0}, which is not pinned here")]
     NotPinned(PublicKey),
     /// Signed, and no revision that this host understands.
     #[error("not understood: {0}")]

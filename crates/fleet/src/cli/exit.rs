@@ -31,6 +31,7 @@ impl From<&Error> for Exit {
             Error::Engine(_) | Error::NoHosts(_) => Self::Absent,
             Error::Untrusted(_) | Error::Older { .. } | Error::Busy => Self::Changed,
             Error::NoKey
+            | Error::NoPins
             | Error::NotAssigned(_)
             | Error::Ambiguous(_)
             | Error::NoEarlier(_)

@@ -38,6 +38,12 @@ pub enum Error {
     /// It is not there, or does not do what it should.
     #[error(transparent)]
     Engine(#[from] EngineError),
+    /// No key is known here whose revisions are to be trusted.
+    #[error(
+        "the fleet's revision is signed, and no key is known here to check it by: give the one that \
+         signs with --key FILE (TAKT_FLEET_KEY), or what hosts pin with --pin KEY"
+    )]
+    NoPins,
     /// The engine's revision is not to be trusted.
     #[error(
         "the engine's revision is not one of this fleet's: {0}; give its signer with --pin KEY"
@@ -168,6 +174,7 @@ impl Operator {
                 at_s: 0,
                 signer: None,
             },
+            Some(_) if self.pins.is_empty() => return Err(Error::NoPins),
             Some(entry) => self.read(&entry)?,
         };
         let (shown, signed) = (current.revision.number, self.memory.number());
@@ -383,7 +390,7 @@ impl Operator {
 
     /// All hosts go back to what was there before this content.
     async fn halt(&mut self, to: &Selector, since: u64, why: &str) -> Result<Current, Error> {
-        let note: String = format!("halted: {why}").chars().take(180).collect();
+        let note = note_of_halt(to, why);
         self.sign(|next| {
             let number = next.number;
             let own = next.assignments.iter_mut().find(|a| a.to == *to);
@@ -494,5 +501,31 @@ impl Operator {
         let purged = self.engine.hosts().purge(id).await;
         purged.map_err(EngineError::of)?;
         Ok(self.memory.forget(id)?)
+    }
+}
+/// What a revision says that takes a policy back. Of a long reason the first words.
+fn note_of_halt(to: &Selector, why: &str) -> String {
+    const NOTE_MAX_BYTES: usize = 180;
+    let note = format!("halted at {to}: {why}");
+    if note.len() <= NOTE_MAX_BYTES {
+        return note;
+    }
+    let whole_words = note.match_indices(' ').map(|(at, _)| at);
+    let end = whole_words.take_while(|at| *at <= NOTE_MAX_BYTES - " ...".len());
+    format!("{} ...", &note[..end.last().unwrap_or(0)])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_reason_ends_between_words() {
+        let to: Selector = "all".parse().expect("a selector");
+        let note = |why: &str| note_of_halt(&to, why);
+        assert_eq!(note("a host is gone"), "halted at all: a host is gone");
+        let long = note(&"hosts ".repeat(60));
+        assert!(long.len() <= 180 && long.ends_with(" hosts ..."), "{long}");
+        assert_eq!(note(&"é".repeat(200)), "halted at all: ...");
     }
 }

@@ -49,11 +49,26 @@ impl Desk {
         words: &[&str],
         environment: &[(&str, PathBuf)],
     ) -> (Option<i32>, Value) {
+        let key = [PathBuf::from("--key"), self.folder.join("fleet.key")];
+        self.run(command, words, &key, environment)
+    }
+
+    /// The same of one who has no key.
+    pub fn fleet_without_key(&self, command: &str) -> (Option<i32>, Value) {
+        self.run(command, &[], &[], &[])
+    }
+
+    fn run(
+        &self,
+        command: &str,
+        words: &[&str],
+        key: &[PathBuf],
+        environment: &[(&str, PathBuf)],
+    ) -> (Option<i32>, Value) {
         let ran = Command::new(self.folder.join("takt-fleet"))
             .args([command, "--output", "json", "--fleet", FLEET])
             .args(["--engine", &self.url])
-            .arg("--key")
-            .arg(self.folder.join("fleet.key"))
+            .args(key)
             .arg("--state")
             .arg(self.folder.join("state"))
             .args(words)

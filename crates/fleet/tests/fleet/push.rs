@@ -75,4 +75,13 @@ async fn what_the_simulator_refuses_is_not_sent() {
     assert_eq!(found, Some(0), "{value}");
     assert_eq!(value["revision"], 1);
     assert_eq!(operator.current().await.unwrap().revision.number, 1);
+
+    // One who only looks is told which key is missing, and not of a forgery.
+    let (found, value) = desk.fleet_without_key("status");
+    assert_eq!(found, Some(2), "{value}");
+    let told = value["error"].as_str().unwrap();
+    assert!(
+        told.contains("--pin KEY") && !told.contains("forged"),
+        "{told}"
+    );
 }
