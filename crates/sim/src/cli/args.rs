@@ -14,7 +14,7 @@ use super::schedulers::Name;
     bin_name = "takt sim",
     version,
     after_help = "Examples:\n  takt sim policy.toml --traffic traffic.toml\n  \
-                  takt sim policy.toml --traffic traffic.toml --beside htb,fifo\n  \
+                  takt sim policy.toml --traffic traffic.toml --beside tree,fifo\n  \
                   takt sim policy.toml --traffic traffic.toml --compare other.toml --duration 60s\n  \
                   takt sim --record eth0 10s --hash-addresses"
 )]

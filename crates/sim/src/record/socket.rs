@@ -1,7 +1,6 @@
 //! A packet socket on one device, and the signals that end a recording.
 
 use std::{
-    fs,
     io::{self, IoSliceMut},
     os::fd::{AsFd, AsRawFd},
     time::Duration,
@@ -29,8 +28,8 @@ use super::{RecordError, device};
 const CAPTURED_BYTES: usize = 256;
 /// Waiting packets: a tenth of a second at a gigabit.
 const BUFFER_BYTES: usize = 16 << 20;
-/// Of `/sys/class/net/DEV/type`: ARPHRD_ETHER, and the loopback device, which has the same headers.
-const WITH_ETHERNET: [&str; 2] = ["1", "772"];
+/// The loopback device has the same headers.
+const WITH_ETHERNET: [u16; 2] = [libc::ARPHRD_ETHER, libc::ARPHRD_LOOPBACK];
 
 /// What came next.
 pub(super) enum Event<'a> {
@@ -62,23 +61,20 @@ pub(super) struct Packets {
 impl Packets {
     pub fn open(device: &str, incoming: bool) -> Result<Self, RecordError> {
         let unknown = || RecordError::NoDevice(device.to_owned());
-        let (index, present) = device::find(device).ok_or_else(unknown)?;
-        let says = |name: &str| fs::read_to_string(format!("/sys/class/net/{present}/{name}"));
-        let kind = says("type").map_err(|_| unknown())?;
-        if !WITH_ETHERNET.contains(&kind.trim()) {
+        let found = device::find(device).ok_or_else(unknown)?;
+        if !WITH_ETHERNET.contains(&found.hardware) {
             return Err(RecordError::NotEthernet(device.to_owned()));
         }
-        let mtu = says("mtu").map_err(|_| unknown())?;
         let mut ends = SigSet::empty();
         ends.add(Signal::SIGINT);
         ends.add(Signal::SIGTERM);
         ends.thread_block().map_err(io::Error::from)?;
         let signals = SignalFd::with_flags(&ends, SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK);
         Ok(Self {
-            socket: listen(index)?,
+            socket: listen(found.index)?,
             signals: signals.map_err(io::Error::from)?,
             incoming,
-            mtu_bytes: mtu.trim().parse().unwrap_or(u32::MAX),
+            mtu_bytes: found.mtu_bytes,
             missed: 0,
             buffer: [0; CAPTURED_BYTES],
         })

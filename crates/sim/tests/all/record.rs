@@ -137,3 +137,25 @@ fn an_interrupt_ends_it_and_no_file_is_written_over() {
     }
     assert!(read("recorded.toml").contains("kind = \"capture\""));
 }
+
+/// /sys shows the devices of the network namespace in which it was mounted.
+#[test]
+fn devices_of_another_namespace_than_sysfs_are_recorded() {
+    let folder = TempDir::new().expect("a folder");
+    let script = format!(
+        "ip link add inner0 type dummy && ip link set inner0 up || exit 77\n\
+         {SEND}send 5 &\n\
+         \"$takt_sim\" --record inner0 200ms --to one.toml --output json"
+    );
+    let Some(output) = in_namespace(folder.path(), &script) else {
+        return;
+    };
+    match output.status.code() {
+        Some(77) => eprintln!("not tested: no device can be made: {}", said(&output)),
+        _ => assert!(
+            !said(&output).contains("there is no device"),
+            "{}",
+            said(&output)
+        ),
+    }
+}
