@@ -29,7 +29,7 @@ pub const EXAMPLES: [Example; 10] = [
         adapted: &[],
         overhead_bytes: 24,
         packet_bytes: LONG_PACKET_BYTES,
-        loads: &[(16384, 2_000_000), (5004, 400_000_000)],
+        loads: &[(16384, 20_000_000), (5004, 400_000_000)],
     },
     Example {
         name: "home-gateway",
@@ -38,12 +38,8 @@ pub const EXAMPLES: [Example; 10] = [
         adapted: &[],
         overhead_bytes: 22,
         packet_bytes: PACKET_BYTES,
-        loads: &[
-            (3478, 4_000_000),
-            (27000, 3_000_000),
-            (53, 1_000_000),
-            (9999, 25_000_000),
-        ],
+        // Not the calls: backends differ in whether they borrow before others' guarantees.
+        loads: &[(27000, 10_000_000), (53, 4_000_000), (9999, 25_000_000)],
     },
     Example {
         name: "tenants",

@@ -8,7 +8,7 @@ use std::time::Duration;
 use crate::experiment::error::{ExperimentError, Result, WhileDoing};
 use crate::experiment::pair::A;
 
-const SOCKET: &str = "/run/taktd/socket";
+pub const SOCKET: &str = "/run/taktd/socket";
 /// For taktd to listen.
 const TRIES: u32 = 100;
 const STEP: Duration = Duration::from_millis(100);

@@ -1,11 +1,12 @@
 //! What is left of takt after a day of policies, changes, kills and devices that come and go?
 //!
-//! An hour is a row. In each, every step of `steps` is done once, in an order drawn by the hour's
-//! number; then everything is taken back, and what the kernel and taktd hold is counted. Between
+//! An hour is a row. In each, every step of `steps` and `hostile` is done once, in an order drawn by
+//! the hour's number, so that an hour that fails can be had again; then everything is taken back, and what the kernel and taktd hold is counted. Between
 //! the steps time passes, which is free in the laboratory.
 
 mod counts;
 mod daemon;
+mod hostile;
 mod policies;
 mod steps;
 
@@ -41,11 +42,11 @@ pub fn run(bench: &Bench) -> Result<Vec<Row>> {
         eprintln!("soak: hour {hour} of {hours}");
         let began = Instant::now();
         let mut stage = Stage::new(bench.takt(), &mut served)?;
-        let mut order: Vec<_> = STEPS.iter().collect();
+        let mut order: Vec<_> = STEPS.iter().chain(&hostile::STEPS).collect();
         order.shuffle(&mut Pcg64Mcg::seed_from_u64(hour));
-        let pause = HOUR / (STEPS.len() as u32 + 2);
-        for (_name, step) in order {
-            step(&mut stage)?;
+        let pause = HOUR / (order.len() as u32 + 2);
+        for (name, step) in order {
+            step(&mut stage).inspect_err(|_| eprintln!("soak: hour {hour}: {name}"))?;
             thread::sleep(pause);
         }
         let done = stage.end()?;
@@ -59,6 +60,7 @@ pub fn run(bench: &Bench) -> Result<Vec<Row>> {
                 ("device_mended_max_ms", json!(done.device_mended_max_ms)),
                 ("qdisc_mended_max_ms", json!(done.qdisc_mended_max_ms)),
                 ("packets_lost_count", json!(done.packets_lost)),
+                ("longest_wait_ms", json!(done.longest_wait_ms)),
                 ("programs_count", json!(counts.programs)),
                 ("maps_count", json!(counts.maps)),
                 ("links_count", json!(counts.links)),

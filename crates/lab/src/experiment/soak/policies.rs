@@ -75,3 +75,16 @@ match = { proto = "udp", dst_port = "5001-5100" }
 "#;
 
 pub const ALL: [&str; 4] = [EVERYTHING, FEWER, DEPARTURE, TREE];
+
+/// Stations whose strengths are in FILE.
+pub const STATIONS: &str = r#"
+[link.soak0]
+rate = "50mbit"
+on_conflict = "restore"
+
+[radio]
+source = "file"
+file = "FILE"
+interval = "1s"
+points = [[0, 0.0], [10, 1.0]]
+"#;

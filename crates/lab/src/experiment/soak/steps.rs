@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::net::UdpSocket;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -32,7 +32,7 @@ const FAR: &str = "10.9.0.2";
 /// When takt is killed, after it began.
 const KILLS_MS: [u64; 6] = [3, 20, 80, 200, 500, 900];
 
-type Do = fn(&mut Stage) -> Result<()>;
+pub type Do = fn(&mut Stage) -> Result<()>;
 
 /// All steps, by name.
 pub const STEPS: [(&str, Do); 10] = [
@@ -55,6 +55,8 @@ pub struct Done {
     pub qdisc_mended_max_ms: f64,
     /// Of those sent beside kills of taktd, and after each step.
     pub packets_lost: usize,
+    /// Of a thread that never sleeps, beside those of other users.
+    pub longest_wait_ms: f64,
 }
 
 /// The device, the policies and the taktd of an hour.
@@ -62,7 +64,7 @@ pub struct Stage<'a> {
     takt: &'a Path,
     served: &'a mut Served,
     dir: TempDir,
-    done: Done,
+    pub done: Done,
 }
 
 impl<'a> Stage<'a> {
@@ -83,17 +85,22 @@ impl<'a> Stage<'a> {
         Ok(self.done)
     }
 
-    fn run(&self, words: &[&str]) -> Result<String> {
+    pub fn run(&self, words: &[&str]) -> Result<String> {
         A.run(|| command::run(self.takt, words))
     }
 
-    fn policy(&self, text: &str) -> Result<String> {
-        let path = self.dir.path().join("policy.toml");
+    pub fn policy(&self, text: &str) -> Result<String> {
+        let path = self.file("policy.toml");
         fs::write(&path, text).doing("write a policy")?;
         Ok(path.to_string_lossy().into_owned())
     }
 
-    fn apply(&mut self, text: &str) -> Result<()> {
+    /// The path of a file beside the policy.
+    pub fn file(&self, name: &str) -> PathBuf {
+        self.dir.path().join(name)
+    }
+
+    pub fn apply(&mut self, text: &str) -> Result<()> {
         let policy = self.policy(text)?;
         self.run(&["apply", &policy])?;
         self.send()
@@ -119,7 +126,7 @@ impl<'a> Stage<'a> {
     }
 
     /// Datagrams slower than their class's rate: all arrive.
-    fn send(&mut self) -> Result<()> {
+    pub fn send(&mut self) -> Result<()> {
         self.under_load(|_| {
             thread::sleep(SPACING * DATAGRAMS);
             Ok(())
@@ -168,7 +175,7 @@ impl<'a> Stage<'a> {
     }
 }
 
-fn joined<T>(thread: thread::ScopedJoinHandle<T>) -> T {
+pub fn joined<T>(thread: thread::ScopedJoinHandle<T>) -> T {
     match thread.join() {
         Ok(result) => result,
         Err(panic) => std::panic::resume_unwind(panic),

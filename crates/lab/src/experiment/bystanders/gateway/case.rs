@@ -13,6 +13,7 @@ pub enum Direction {
     Down,
 }
 
+#[derive(Debug, Clone, Copy)]
 pub struct Case {
     pub direction: Direction,
     pub rate_bps: u64,
@@ -20,6 +21,8 @@ pub struct Case {
     pub delay_ms: u64,
     pub flows: u32,
     pub duration: Duration,
+    /// Packets of many frames, as hosts send and gateways merge them.
+    pub offloads: bool,
 }
 
 impl Case {
@@ -29,7 +32,8 @@ impl Case {
             Direction::Down => "down",
         };
         let (rate, delay, flows) = (self.rate_bps / MBIT, self.delay_ms, self.flows);
-        format!("gateway-{direction}-{rate}mbit-{delay}ms-{flows}")
+        let offloads = if self.offloads { "-offloads" } else { "" };
+        format!("gateway-{direction}-{rate}mbit-{delay}ms-{flows}{offloads}")
     }
 }
 
@@ -40,10 +44,16 @@ pub fn all(short: bool) -> Vec<Case> {
         delay_ms,
         flows,
         duration: Duration::from_secs(seconds),
+        offloads: false,
+    };
+    let with_offloads = |case: Case| Case {
+        offloads: true,
+        ..case
     };
     let (up, down) = (Direction::Up, Direction::Down);
     if short {
-        return vec![case(up, 20, 20, 4, 10)];
+        let case = case(up, 20, 20, 4, 10);
+        return vec![case, with_offloads(case)];
     }
     vec![
         case(up, 20, 20, 4, 60),
@@ -59,5 +69,8 @@ pub fn all(short: bool) -> Vec<Case> {
         case(down, 200, 10, 16, 15),
         case(up, 200, 200, 4, 30),
         case(up, 200, 20, 128, 15),
+        with_offloads(case(up, 20, 20, 4, 60)),
+        with_offloads(case(down, 20, 20, 4, 60)),
+        with_offloads(case(up, 200, 10, 4, 15)),
     ]
 }

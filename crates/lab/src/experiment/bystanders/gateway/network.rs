@@ -39,12 +39,12 @@ impl Network {
                 "{}route add default via 10.1.0.2\n",
                 up("eth0", "10.1.0.1")
             ))?;
-            single_frames("eth0")
+            offloads("eth0", case)
         })?;
         GATEWAY.run(|| {
             command::ip_batch(&(up(NEAR, "10.1.0.2") + &up(FAR, "10.2.0.2")))?;
-            single_frames(NEAR)?;
-            single_frames(FAR)?;
+            offloads(NEAR, case)?;
+            offloads(FAR, case)?;
             std::fs::write("/proc/sys/net/ipv4/ip_forward", "1").doing("forward packets")?;
             redirect(case.direction)
         })?;
@@ -53,7 +53,7 @@ impl Network {
                 "{}route add default via 10.2.0.2\n",
                 up("eth0", RECEIVER_ADDRESS)
             ))?;
-            single_frames("eth0")?;
+            offloads("eth0", case)?;
             command::tc_batch(&[format!(
                 "qdisc add dev eth0 root netem delay {}ms limit 100000",
                 case.delay_ms
@@ -85,13 +85,10 @@ impl Drop for Network {
     }
 }
 
-/// As the wire has them, so that every scheduler sees the same packets.
-fn single_frames(device: &str) -> Result<()> {
-    command::run(
-        "ethtool",
-        &["-K", device, "tso", "off", "gso", "off", "gro", "off"],
-    )
-    .map(drop)
+/// Without offloads packets are as the wire has them, so that every scheduler sees the same.
+fn offloads(device: &str, case: &Case) -> Result<()> {
+    let on = if case.offloads { "on" } else { "off" };
+    command::run("ethtool", &["-K", device, "tso", on, "gso", on, "gro", on]).map(drop)
 }
 
 fn redirect(direction: Direction) -> Result<()> {

@@ -2,10 +2,13 @@
 
 use std::time::Duration;
 
+use super::ROUND_TRIP;
 use crate::experiment::shape::ETHERNET_HEADER_BYTES;
 
-/// Of everything that is sent here.
+/// Of everything whose cost is measured.
 pub const PORT: u16 = 5001;
+/// Of what waits beside it.
+pub const URGENT_PORT: u16 = 5002;
 /// IP and TCP headers, the latter with timestamps.
 const TCP_HEADER_BYTES: u32 = 20 + 32;
 /// IP and UDP headers.
@@ -79,7 +82,7 @@ impl Case {
     }
 
     /// TCP flows with this rate together.
-    const fn class(name: &'static str, rate_mbps: u64) -> Self {
+    pub const fn class(name: &'static str, rate_mbps: u64) -> Self {
         let rate_bps = rate_mbps * 1_000_000;
         Self::paced(name, Pace::Class { rate_bps })
     }
@@ -89,8 +92,10 @@ impl Case {
     }
 
     const fn far(self) -> Self {
-        let round_trip = Duration::from_millis(10);
-        Self { round_trip, ..self }
+        Self {
+            round_trip: ROUND_TRIP,
+            ..self
+        }
     }
 
     const fn of(self, sent: Sent) -> Self {

@@ -1,5 +1,4 @@
-//! The contenders and their settings. Takt's have `packets = "auto"` unless the name says another; its
-//! peers' are those of the kernel but for rates.
+//! The contenders and their settings: the defaults but for rates, unless the name says another.
 
 use super::case::{Case, PORT, Pace, Sent};
 use crate::experiment::pair::DEVICE;
@@ -73,18 +72,12 @@ impl Contender {
     pub fn setting(self, case: &Case) -> Option<Setting> {
         let qdisc = match (self, case.pace) {
             (Self::None, Pace::Class { .. }) if case.sent == Sent::Tcp => Qdisc::None,
-            (Self::Takt, _) => takt(case, "backend = \"takt\"\npackets = \"auto\"\n"),
+            (Self::Takt, _) => takt(case, "backend = \"takt\"\n"),
             (Self::TaktMtu, _) => takt(case, "backend = \"takt\"\npackets = \"mtu\"\n"),
             (Self::TaktGso, _) => takt(case, "backend = \"takt\"\npackets = \"gso\"\n"),
-            (Self::TaktTree, Pace::Class { .. }) => {
-                takt(case, "backend = \"tree\"\npackets = \"auto\"\n")
-            }
-            (Self::TaktDeparture, Pace::Class { .. }) => {
-                takt(case, "backend = \"departure\"\npackets = \"auto\"\n")
-            }
-            (Self::TaktFlow, Pace::Flow { .. }) => {
-                takt(case, "backend = \"flow\"\npackets = \"auto\"\n")
-            }
+            (Self::TaktTree, Pace::Class { .. }) => takt(case, "backend = \"tree\"\n"),
+            (Self::TaktDeparture, Pace::Class { .. }) => takt(case, "backend = \"departure\"\n"),
+            (Self::TaktFlow, Pace::Flow { .. }) => takt(case, "backend = \"flow\"\n"),
             (Self::Fq, Pace::Flow { .. }) => root("fq"),
             (Self::FqMaxrate, _) => root(&format!("fq maxrate {}bit", case.flow_bps())),
             (Self::Htb, Pace::Class { rate_bps }) => htb(rate_bps),

@@ -12,7 +12,6 @@ use nix::errno::Errno;
 use nix::sys::socket::{MsgFlags, MultiHeaders, recvmmsg, setsockopt, sockopt};
 use nix::sys::time::TimeSpec;
 
-use super::case::PORT;
 use crate::experiment::error::{Result, WhileDoing};
 use crate::experiment::pair::{A, DEVICE};
 use crate::experiment::recorder::{
@@ -36,8 +35,8 @@ pub struct Packet {
     pub flow: u16,
 }
 
-/// All that leave in this time from soon on, in order.
-pub fn during(time: Duration) -> Result<Vec<Packet>> {
+/// All to a port that leave in this time from soon on, in order.
+pub fn during(time: Duration, port: u16) -> Result<Vec<Packet>> {
     let socket = A.run(|| packet_socket().doing("open a packet socket"))?;
     setsockopt(&socket, sockopt::RcvBufForce, &RECEIVE_BUFFER_BYTES).doing("set SO_RCVBUFFORCE")?;
     setsockopt(&socket, sockopt::ReceiveTimestampns, &true).doing("set SO_TIMESTAMPNS")?;
@@ -48,13 +47,13 @@ pub fn during(time: Duration) -> Result<Vec<Packet>> {
     while began.elapsed() < time {
         sleep(BETWEEN_LOOKS);
         // What arrives as fast as it is read shall not keep it here.
-        while began.elapsed() < time && read(&socket, &mut packets)? {}
+        while began.elapsed() < time && read(&socket, port, &mut packets)? {}
     }
     Ok(packets)
 }
 
 /// Reads one batch, and says whether there may be more.
-fn read(socket: &OwnedFd, packets: &mut Vec<Packet>) -> Result<bool> {
+fn read(socket: &OwnedFd, port: u16, packets: &mut Vec<Packet>) -> Result<bool> {
     let mut headers = [[0; HEADERS_BYTES]; BATCH];
     let mut found = [None; BATCH];
     {
@@ -78,14 +77,14 @@ fn read(socket: &OwnedFd, packets: &mut Vec<Packet>) -> Result<bool> {
         }
     }
     let read = headers.iter().zip(&found);
-    packets.extend(read.filter_map(|(header, found)| packet(header, (*found)?)));
+    packets.extend(read.filter_map(|(header, found)| packet(header, (*found)?, port)));
     Ok(found.iter().all(Option::is_some))
 }
 
 /// `None` for one of another connection, or of the other direction.
-fn packet(header: &[u8; HEADERS_BYTES], (at_ns, bytes): (u64, u32)) -> Option<Packet> {
+fn packet(header: &[u8; HEADERS_BYTES], (at_ns, bytes): (u64, u32), port: u16) -> Option<Packet> {
     let (flow, dst_port) = ports(header)?;
-    (dst_port == PORT).then_some(Packet { at_ns, bytes, flow })
+    (dst_port == port).then_some(Packet { at_ns, bytes, flow })
 }
 
 #[cfg(test)]
@@ -98,15 +97,15 @@ mod tests {
         header[12..14].copy_from_slice(&[0x08, 0x00]);
         header[23] = 6;
         header[34..36].copy_from_slice(&40_000_u16.to_be_bytes());
-        header[36..38].copy_from_slice(&PORT.to_be_bytes());
+        header[36..38].copy_from_slice(&5001_u16.to_be_bytes());
         let sent = Packet {
             at_ns: 7,
             bytes: 1514,
             flow: 40_000,
         };
-        assert_eq!(packet(&header, (7, 1514)), Some(sent));
+        assert_eq!(packet(&header, (7, 1514), 5001), Some(sent));
         // An acknowledgement.
         header[34..38].rotate_left(2);
-        assert_eq!(packet(&header, (8, 66)), None);
+        assert_eq!(packet(&header, (8, 66), 5001), None);
     }
 }

@@ -1,7 +1,7 @@
 //! The cost of a byte when devices segment and merge, as they do everywhere but in the rest of the
 //! laboratory: the processor's whole work for a KB of payload that is delivered, sender and receiver
 //! included. It depends on the bytes in a packet, and so does what leaves back to back; rows have
-//! both.
+//! both. So does how long [urgent](self::urgent) packets wait beside them.
 
 mod bursts;
 mod case;
@@ -9,6 +9,7 @@ mod contender;
 mod figures;
 mod flows;
 mod leaving;
+mod urgent;
 
 use std::thread::sleep;
 use std::time::Duration;
@@ -16,7 +17,7 @@ use std::time::Duration;
 use serde_json::json;
 use takt_report::{Row, rate_error_ppm};
 
-use self::case::Case;
+use self::case::{Case, PORT};
 use self::contender::{Contender, Setting};
 use self::figures::Work;
 use self::flows::Flows;
@@ -28,6 +29,7 @@ use crate::experiment::pair;
 use crate::experiment::root::Root;
 use crate::experiment::round_trip::RoundTrip;
 
+const ROUND_TRIP: Duration = Duration::from_millis(10);
 /// Slow start is over.
 const WARM_UP: Duration = Duration::from_secs(1);
 /// A record for bursts lasts as long as this many bytes, a hundred of the largest packets; of each
@@ -71,6 +73,7 @@ pub fn run(bench: &Bench) -> Result<Vec<Row>> {
     }
     // Rows of a case are adjacent, although measured apart.
     rows.sort_by_key(|row| cases.iter().position(|case| case.name == row.case));
+    rows.extend(urgent::run(bench)?);
     Ok(rows)
 }
 
@@ -93,7 +96,7 @@ fn measure(
     figures.extend(metrics([("flows", json!(case.flows))]));
     if contender != Contender::None {
         // Afterwards, since recording takes time for each packet.
-        let packets = leaving::during(record_duration(case))?;
+        let packets = leaving::during(record_duration(case), PORT)?;
         figures.extend(metrics([
             ("target_bps", json!(case.target_bps())),
             ("rate_error_ppm", json!(error_ppm(case, &work, &packets))),
