@@ -364,6 +364,10 @@ BadDevice = "takt::policy::bad_device": "
 The kernel's rules for a device name: 1 to 15 bytes, or 127 of an alternative name (altname in
 `ip link`); no '/', no ':', no blanks, neither \".\" nor \"..\". A name with a dot in it, as VLAN
 devices have, needs quotes in TOML, or the dot separates two keys: [link.\"eth0.100\"].
+
+Takt refuses '*', '?' and '[' as well. A name with one of them is meant as a pattern, such as eth*,
+and a link is one device with a rate of its own. Write a table for each device; a bond or a bridge
+is one device.
 ";
 BadValue = "takt::policy::bad_value": "
 The key takes one of a few words or a certain form, and this is none of them. The help of the
@@ -442,6 +446,18 @@ Here one that may take all the link or the tenant has stands before one that nam
 it has enough to send, it takes what the other counts on. Classes without a rate have priority 6 by
 default and classes with one have 3, so that what is promised goes before what is left over. Within
 one priority guarantees come first. A ceil for the one, or a floor for the other, settles it too.
+";
+Capped = "takt::policy::capped": "
+A rate without a ceil is a pace: it is guaranteed, and nothing is sent faster, however much of the
+link is free. That is right for streams. Here a priority says besides that others are to wait, and
+yet they get what the pace does not let through: in a class of 4 Mbit/s three calls of 3 Mbit/s are
+late and lose packets while uploads behind them fill the line.
+
+With a ceil the class or tenant borrows what is free. The ceil in the message leaves the others
+their rates. A ceil that is the rate says that the pace is meant, and the warning goes away.
+
+Only a priority that the file states is taken for such a wish. A rate of each flow (per_flow) or
+each station is a pace always, and so is one where backend is \"departure\" or \"flow\".
 ";
 ByteRate = "takt::policy::byte_rate": "
 As in tc, bps, kbps, mbps and gbps are BYTES per second: \"25mbps\" is 200 Mbit/s. Elsewhere the

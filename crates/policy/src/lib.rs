@@ -21,7 +21,7 @@
 //! values in `value`; `check` checks the parts against each other and finds entries that can never
 //! match and rates beyond the link. All of them report to `findings`, so that one run shows every
 //! mistake, and the result is a [`Policy`] or [`Diagnostics`]. `schema` makes a JSON schema of the
-//! definitions in `read`. The [`Code`]s of the latter and their
+//! definitions in `read`, and `meaning` explains a key by them. The [`Code`]s of the latter and their
 //! explanations are in `catalogue`. Traffic files of the simulator are read the same way
 //! ([`traffic`]).
 
@@ -30,6 +30,7 @@ mod check;
 mod diagnostic;
 mod findings;
 mod load;
+mod meaning;
 mod model;
 mod policy;
 mod read;
@@ -42,6 +43,7 @@ mod value;
 pub use catalogue::Code;
 pub use diagnostic::{Diagnostic, Diagnostics, Severity};
 pub use load::{Loaded, load, parse_in};
+pub use meaning::meanings;
 pub use model::*;
 pub use policy::{KeyOf, Policy};
 pub use read::beats::task::{

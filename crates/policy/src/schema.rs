@@ -92,7 +92,7 @@ fn property(key: &Key) -> Map<String, Value> {
 
 /// The line about the key, its range if the schema cannot say it, and its default: editors show
 /// just this.
-fn description(key: &Key) -> String {
+pub(crate) fn description(key: &Key) -> String {
     let range = match &key.takes {
         Takes::Duration(range) | Takes::Exact(range) => format!(
             "; \"{}\" to \"{}\"",

@@ -42,10 +42,10 @@ pub(crate) struct Checked {
 }
 
 pub(crate) fn check(read: ReadPolicy, source: &Source, findings: &mut Findings) -> Checked {
-    let mut links = read.links;
-    link::check(&mut links, source, findings);
+    let (mut links, radio) = (read.links, read.radio);
+    let has_stations = |link: &ReadLink| radio.iter().any(|radio| radio.covers(&link.device));
+    link::check(&mut links, has_stations, source, findings);
     let user_spans = link::users(&links);
-    let radio = read.radio;
     if let Some(radio) = &radio {
         radio::check(radio, &links, findings);
     }
@@ -53,7 +53,6 @@ pub(crate) fn check(read: ReadPolicy, source: &Source, findings: &mut Findings) 
         crowd::check(crowd, &links, findings);
     }
     let thins_acks = |link: &ReadLink| read.crowd.iter().any(|crowd| crowd.thins(&link.device));
-    let has_stations = |link: &ReadLink| radio.iter().any(|radio| radio.covers(&link.device));
     let (device_spans, links): (_, Vec<Link>) = links
         .into_iter()
         .map(|link| {

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use toml::de::DeValue;
 
 use super::keys::{Key, Schema, Takes};
+use super::place::Place;
 use super::section::{Field, Section, missing};
 use crate::diagnostic::Diagnostic;
 use crate::findings::Findings;
@@ -13,8 +14,9 @@ use crate::source::Span;
 use crate::value::{Fault, device, path};
 use crate::{CROWD_PORT, Code, Crowd, CrowdRole};
 
-pub(super) const CROWD: Schema = Schema {
+pub(in crate::read) const CROWD: Schema = Schema {
     what: "table of crowd",
+    place: Some(Place::Crowd),
     doc: "Terminals that share the air, and bound their congestion windows together",
     keys: &[
         Key::new(

@@ -5,10 +5,14 @@ use std::ops::RangeInclusive;
 
 use serde_json::Value;
 
+use super::place::Place;
+
 /// A kind of table, and the keys that it may have.
 pub(crate) struct Schema {
     /// The name of the table in messages.
     pub what: &'static str,
+    /// `None`: in a traffic file.
+    pub place: Option<Place>,
     /// A sentence about the table.
     pub doc: &'static str,
     pub keys: &'static [Key],

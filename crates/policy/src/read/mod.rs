@@ -5,8 +5,10 @@
 
 pub(crate) mod beats;
 mod crowd;
+mod foreign;
 pub(crate) mod keys;
 mod link;
+pub(crate) mod place;
 mod radio;
 mod section;
 mod syntax;
@@ -24,16 +26,18 @@ pub(crate) use beats::{GRID_MIN_NS, ReadBeats};
 pub(crate) use crowd::ReadCrowd;
 use keys::{Key, Schema, Takes};
 pub(crate) use link::ReadLink;
-pub(crate) use link::burst::DEFAULT_NS as BURST_LEAST_NS;
+pub(crate) use link::burst::{CLASS_NS as BURST_OF_CLASS_NS, SHARED_TIMES as BURST_SHARED_TIMES};
 pub(crate) use link::class::ReadClass;
 pub(crate) use link::matching::ReadMatch;
 pub(crate) use link::share::{PRIORITY_REST, ReadRate, ReadShare, WEIGHT_DEFAULT_MILLI, bps_of};
 pub(crate) use link::tenant::ReadTenant;
+use place::Place;
 pub(crate) use radio::ReadRadio;
 use section::{Field, Section, in_file_order, wrong_type};
 
 pub(crate) const FILE: Schema = Schema {
     what: "policy",
+    place: Some(Place::File),
     doc: "A policy of Takt",
     keys: &[
         Key::new(

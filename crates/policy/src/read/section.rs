@@ -6,11 +6,12 @@ use std::path::PathBuf;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
+use super::foreign;
 use super::keys::{Schema, Words};
 use crate::diagnostic::Diagnostic;
 use crate::findings::Findings;
 use crate::source::Span;
-use crate::value::{Fault, closest, device, duration, exact, name, path};
+use crate::value::{Fault, closest, device, duration, exact, folded, name, path};
 use crate::{Code, ExactTime};
 
 /// A table whose keys have been checked against its schema.
@@ -337,14 +338,26 @@ pub(super) fn wrong_type(key: &str, expected: &str, found: &DeValue, example: &s
 }
 
 fn refuse_key(key: &str, span: &Span, schema: &Schema) -> Diagnostic {
-    let help = match closest(key, schema.names()) {
-        Some(meant) => format!("did you mean `{meant}`?"),
-        None => format!("a {} has: {}", schema.what, schema.list()),
-    };
+    let all = || format!("a {} has: {}", schema.what, schema.list());
+    let help = instead(key, schema).unwrap_or_else(all);
     Diagnostic::error(
         Code::UnknownKey,
         format!("unknown key `{key}` in a {}", schema.what),
         help,
     )
     .at(span, "unknown key")
+}
+
+/// What to write instead of a key that a table has not, if it is clear what the key means.
+pub(super) fn instead(key: &str, schema: &Schema) -> Option<String> {
+    let similar = || closest(key, schema.names());
+    let did_you_mean = |meant: &str| format!("did you mean `{meant}`?");
+    let Some(place) = schema.place else {
+        return similar().map(did_you_mean);
+    };
+    // A word of another tool is like a key by chance.
+    let is_meant = |meant: &&str| folded(meant) == folded(key) || !foreign::is_foreign(key);
+    foreign::hint(key, place)
+        .or_else(|| place.elsewhere(key))
+        .or_else(|| similar().filter(is_meant).map(did_you_mean))
 }

@@ -50,7 +50,14 @@ fn parse_cpu(text: &str, list: &str) -> Result<u32, Fault> {
         None => Err(Fault::new(
             Code::BadCpus,
             format!("`{list}` is not a list of CPUs"),
-            EXAMPLES,
+            match list.parse::<f64>() {
+                // docker's --cpus is a quota.
+                Ok(_) => {
+                    "cpus says which CPUs, such as \"0-3\"; how much of their time is a task's \
+                          budget"
+                }
+                Err(_) => EXAMPLES,
+            },
         )),
     }
 }

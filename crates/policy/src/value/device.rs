@@ -13,11 +13,15 @@ const LATIN1_BLANK: u8 = 0xa0;
 
 /// The form of a device's name.
 pub(crate) fn schema() -> Value {
-    json!({"type": "string", "pattern": "^[^/:%\\s]{1,127}$"})
+    json!({"type": "string", "pattern": "^[^/:%*?\\[\\s]{1,127}$"})
 }
 
-/// The names that the kernel's dev_valid_name() allows. It looks at bytes and takes this one, in
-/// any character, for a blank. It replaces a percent sign by a number.
+/// What makes a name a pattern in a shell.
+const PATTERN: [char; 3] = ['*', '?', '['];
+
+/// The names that the kernel's dev_valid_name() allows, except patterns: a policy that means several
+/// devices by one would only fail when it is applied. The kernel looks at bytes and takes this one,
+/// in any character, for a blank. It replaces a percent sign by a number.
 pub(crate) fn check(device: &str) -> Result<(), Fault> {
     let (problem, help) = if device.is_empty() {
         ("it is empty", "name the device as `ip link` shows it")
@@ -43,6 +47,11 @@ pub(crate) fn check(device: &str) -> Result<(), Fault> {
         (
             "it has a percent sign or a zero byte in it",
             "`ip link` shows the name as the kernel has it",
+        )
+    } else if device.contains(PATTERN) {
+        (
+            "it is a pattern, and devices are named one by one",
+            "name each device by itself, as `ip link` shows it",
         )
     } else {
         return Ok(());

@@ -11,6 +11,7 @@ pub(crate) mod dscp;
 pub(crate) mod duration;
 pub(crate) mod endpoint;
 pub(crate) mod exact;
+mod foreign;
 pub(crate) mod fraction;
 pub(crate) mod join;
 pub(crate) mod mark;
@@ -55,7 +56,8 @@ impl Fault {
             .map(|choice| format!("\"{choice}\""))
             .collect();
         let takes = format!("{key} takes {}", quoted.join(" or "));
-        let help = match closest(text, choices.iter().copied()) {
+        let similar = || closest(text, choices.iter().copied());
+        let help = match foreign::meant(key, text).or_else(similar) {
             Some(meant) if choices.len() > 1 => format!("did you mean \"{meant}\"? {takes}"),
             _ => takes,
         };
@@ -109,7 +111,7 @@ fn nearest<'a>(
 }
 
 /// Without what is no difference between two words.
-fn folded(word: &str) -> String {
+pub(crate) fn folded(word: &str) -> String {
     word.to_ascii_lowercase().replace(['-', ' '], "_")
 }
 

@@ -116,6 +116,11 @@ fn not_positive(text: &str, number: &str) -> Fault {
 const KNOWN: &str =
     "units are bit kbit mbit gbit tbit, and bps kbps mbps gbps for bytes per second";
 
+/// Units of a part of something.
+const PARTS: [&str; 3] = ["%", "percent", "pct"];
+const NO_PARTS: &str = "rates are absolute, such as \"25mbit\"; classes share what is spare in \
+                        proportion to weight";
+
 fn bad_unit(text: &str, number: &str, unit: &str) -> Fault {
     let bare = unit.trim();
     if bare.is_empty() {
@@ -123,9 +128,12 @@ fn bad_unit(text: &str, number: &str, unit: &str) -> Fault {
     }
     let lower = bare.to_ascii_lowercase();
     let is_blank_alone = UNITS.iter().any(|(name, _)| *name == lower);
-    let help = match is_blank_alone && parse(&format!("{number}{lower}")).is_ok() {
-        true => format!("write \"{number}{lower}\", without the blank"),
-        false => instead(text, bare).unwrap_or_else(|| KNOWN.to_owned()),
+    let help = if is_blank_alone && parse(&format!("{number}{lower}")).is_ok() {
+        format!("write \"{number}{lower}\", without the blank")
+    } else if PARTS.contains(&&*lower) {
+        NO_PARTS.to_owned()
+    } else {
+        instead(text, bare).unwrap_or_else(|| KNOWN.to_owned())
     };
     Fault::new(
         Code::BadUnit,

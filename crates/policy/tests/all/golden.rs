@@ -46,3 +46,23 @@ fn every_doubtful_policy_is_warned_of() {
         assert_golden(&format!("warned_{name}"), &policy.warnings);
     }
 }
+
+#[test]
+fn either_ceil_of_the_message_settles_a_capped_class() {
+    let warnings = |ceil: &str| {
+        let text = format!(
+            "[link.wan0]\nrate = \"38mbit\"\n\
+             [[link.wan0.class]]\nname = \"calls\"\nrate = \"4mbit\"\npriority = 0\n{ceil}\n\
+             match = {{ dscp = \"ef\" }}\n\
+             [[link.wan0.class]]\nname = \"dns\"\nrate = \"1mbit\"\nmatch = {{ dst_port = 53 }}\n"
+        );
+        takt_policy::parse("test", &text).unwrap().warnings
+    };
+    let found = warnings("");
+    let help = &found.iter().next().unwrap().help;
+    for ceil in ["ceil = \"37mbit\"", "ceil = \"4mbit\""] {
+        assert!(help.contains(ceil), "{help}");
+        let left = warnings(ceil);
+        assert!(left.is_empty(), "{left}");
+    }
+}

@@ -30,7 +30,7 @@ fn a_link_alone_has_the_default_class() {
     assert_eq!(link.rate_bps, 2_500_000_000);
     assert_eq!(link.overhead_bytes, 0);
     assert_eq!(link.pacing, Pacing::Timer);
-    assert_eq!(link.packets, Packets::Mtu);
+    assert_eq!(link.packets, Packets::Auto);
     assert_eq!(link.tenants, []);
     assert_eq!(link.lag_max_ns, 10_000_000);
     let [default] = link.classes.as_slice() else {
@@ -52,7 +52,7 @@ fn a_link_alone_has_the_default_class() {
 }
 
 #[test]
-fn a_class_has_the_links_burst_but_no_shorter_one_than_tcps() {
+fn a_class_has_twice_the_links_burst_but_no_shorter_one_than_tcps() {
     let bursts_us = |of_link: &str, of_class: &str| {
         let link = link(&format!(
             "[link.eth0]\nrate = \"1gbit\"\n{of_link}\n[[link.eth0.class]]\nname = \"web\"\n\
@@ -61,9 +61,13 @@ fn a_class_has_the_links_burst_but_no_shorter_one_than_tcps() {
         let classes = link.classes.iter().map(|class| class.burst_ns / 1000);
         (link.burst_ns / 1000, classes.collect::<Vec<_>>())
     };
-    assert_eq!(bursts_us("", ""), (1000, vec![1000, 1000]));
-    assert_eq!(bursts_us("burst = \"4ms\"", ""), (4000, vec![4000, 4000]));
+    assert_eq!(bursts_us("", ""), (1000, vec![2000, 2000]));
+    let flows = "rate = \"1mbit\"\nper_flow = true";
+    assert_eq!(bursts_us("", flows), (1000, vec![1000, 2000]));
+    assert_eq!(bursts_us("burst = \"4ms\"", ""), (4000, vec![8000, 8000]));
     assert_eq!(bursts_us("burst = \"50us\"", ""), (50, vec![1000, 1000]));
+    let most = bursts_us("burst = \"100ms\"", "");
+    assert_eq!(most, (100_000, vec![100_000, 100_000]));
     let own = bursts_us("burst = \"50us\"", "burst = \"100ms\"");
     assert_eq!(own, (50, vec![100_000, 1000]));
 }

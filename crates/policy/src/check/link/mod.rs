@@ -16,7 +16,8 @@ mod tuple_space;
 
 use crate::findings::Findings;
 use crate::read::{
-    BURST_LEAST_NS, PRIORITY_REST, ReadClass, ReadLink, ReadTenant, WEIGHT_DEFAULT_MILLI, bps_of,
+    BURST_OF_CLASS_NS, BURST_SHARED_TIMES, PRIORITY_REST, ReadClass, ReadLink, ReadTenant,
+    WEIGHT_DEFAULT_MILLI, bps_of,
 };
 use crate::source::Source;
 use crate::{Aqm, AqmKind, Class, DEFAULT_CLASS, Link, Tenant};
@@ -30,13 +31,18 @@ const QUEUE_DEFAULT_OF_TURNS_PACKETS: u16 = 4000;
 /// Of each flow or station.
 const QUEUE_DEFAULT_OF_MANY_PACKETS: u16 = 100;
 
-pub(super) fn check(links: &mut [ReadLink], source: &Source, findings: &mut Findings) {
+pub(super) fn check(
+    links: &mut [ReadLink],
+    has_stations: impl Fn(&ReadLink) -> bool,
+    source: &Source,
+    findings: &mut Findings,
+) {
     for link in &mut *links {
         names::check(link, findings);
         tenants::check(link, findings);
         terms::check(link, findings);
         shadow::check(link, source, findings);
-        rates::check(link, findings);
+        rates::check(link, has_stations(link), findings);
         background::check(link, findings);
         aqm::check(link, findings);
     }
@@ -46,12 +52,10 @@ pub(super) fn check(links: &mut [ReadLink], source: &Source, findings: &mut Find
 
 /// The model, with every default filled in.
 pub(super) fn resolve(has_stations: bool, thins_acks: bool, link: ReadLink) -> Link {
-    // No class's segments can be shorter.
-    let burst_ns = link.burst_ns.max(BURST_LEAST_NS);
-    let resolve_class = |class| resolve_class(has_stations, burst_ns, class);
+    let resolve_class = |class| resolve_class(has_stations, link.burst_ns, class);
     let mut classes: Vec<Class> = link.classes.into_iter().map(resolve_class).collect();
     if !classes.iter().any(|class| class.is_default) {
-        classes.push(implicit_default(has_stations, burst_ns, link.line));
+        classes.push(implicit_default(has_stations, link.burst_ns, link.line));
     }
     Link {
         device: link.device,
@@ -74,7 +78,14 @@ pub(super) fn resolve(has_stations: bool, thins_acks: bool, link: ReadLink) -> L
     }
 }
 
-fn implicit_default(has_stations: bool, burst_ns: u64, line: usize) -> Class {
+/// How long a segment may occupy the pace of a class that does not say so, by its link's.
+fn burst_default_ns(per_flow: bool, of_link_ns: u64) -> u64 {
+    let times = if per_flow { 1 } else { BURST_SHARED_TIMES };
+    // As for a class that says so.
+    (times * of_link_ns).clamp(*BURST_OF_CLASS_NS.start(), *BURST_OF_CLASS_NS.end())
+}
+
+fn implicit_default(has_stations: bool, burst_of_link_ns: u64, line: usize) -> Class {
     let aqm = aqm::implicit(has_stations);
     Class {
         name: DEFAULT_CLASS.to_owned(),
@@ -86,7 +97,7 @@ fn implicit_default(has_stations: bool, burst_ns: u64, line: usize) -> Class {
         priority: PRIORITY_REST,
         per_flow: false,
         queue_packets: queue_default(false, has_stations, aqm),
-        burst_ns,
+        burst_ns: burst_default_ns(false, burst_of_link_ns),
         aqm,
         gate: None,
         receive: false,
@@ -119,7 +130,7 @@ fn queue_default(per_flow: bool, has_stations: bool, aqm: Aqm) -> u16 {
     }
 }
 
-fn resolve_class(has_stations: bool, burst_ns: u64, class: ReadClass) -> Class {
+fn resolve_class(has_stations: bool, burst_of_link_ns: u64, class: ReadClass) -> Class {
     let is_default = class.is_default();
     let gate = background::gate(&class);
     let aqm = aqm::resolve(&class, has_stations);
@@ -136,7 +147,9 @@ fn resolve_class(has_stations: bool, burst_ns: u64, class: ReadClass) -> Class {
         priority: share.priority(),
         per_flow: class.per_flow,
         queue_packets: class.queue_packets.unwrap_or(queue_default),
-        burst_ns: class.burst_ns.unwrap_or(burst_ns),
+        burst_ns: class
+            .burst_ns
+            .unwrap_or_else(|| burst_default_ns(class.per_flow, burst_of_link_ns)),
         aqm,
         gate,
         receive,

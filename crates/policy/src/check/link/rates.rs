@@ -1,16 +1,18 @@
 //! Rates of classes and tenants against what is available: on the link, and within each tenant.
 
-use crate::Code;
 use crate::diagnostic::Diagnostic;
 use crate::findings::Findings;
-use crate::read::{ReadLink, ReadRate, ReadShare, ReadTenant, bps_of};
+use crate::read::{PRIORITY_REST, ReadLink, ReadRate, ReadShare, ReadTenant, bps_of};
 use crate::source::Span;
 use crate::value::rate::format_rate;
+use crate::{Backend, Code, DEFAULT_CLASS, PRIORITY_BACKGROUND};
 
 /// A node: the link or a tenant, with its entities.
 struct Group<'a> {
     limit: Limit<'a>,
     members: Vec<Member<'a>>,
+    /// Whether the default class is one more member, which the file does not mention.
+    has_implicit_default: bool,
 }
 
 /// The most that a node has.
@@ -32,6 +34,8 @@ struct Member<'a> {
     name: &'a str,
     span: &'a Span,
     share: &'a ReadShare,
+    /// Whether its rate is that of each flow or station.
+    is_each: bool,
 }
 
 #[derive(Clone, Copy, PartialEq)]
@@ -40,26 +44,35 @@ enum Kind {
     Tenant,
 }
 
-pub(super) fn check(link: &ReadLink, findings: &mut Findings) {
+pub(super) fn check(link: &ReadLink, has_stations: bool, findings: &mut Findings) {
     let Some(link_bps) = link.rate_bps else {
         return;
     };
     let groups =
         std::iter::once(None).chain(link.tenants.iter().filter(|t| t.name.is_some()).map(Some));
     for tenant in groups {
-        let group = Group::new(link, link_bps, tenant);
+        let group = Group::new(link, link_bps, has_stations, tenant);
         for member in &group.members {
             check_member(member, &group.limit, findings);
         }
         check_floors(&group, findings);
         warn_of_oversubscription(&group, findings);
         warn_of_outranked(&group, findings);
+        // These backends have no ceilings above rates.
+        if !matches!(link.backend, Some(Backend::Departure | Backend::Flow)) {
+            warn_of_capped(&group, findings);
+        }
     }
 }
 
 impl<'a> Group<'a> {
     /// The node of a tenant, or without one the link itself.
-    fn new(link: &'a ReadLink, link_bps: u64, tenant: Option<&'a ReadTenant>) -> Self {
+    fn new(
+        link: &'a ReadLink,
+        link_bps: u64,
+        has_stations: bool,
+        tenant: Option<&'a ReadTenant>,
+    ) -> Self {
         let limit_of_link = Limit {
             bps: link_bps,
             span: &link.rate_span,
@@ -89,6 +102,7 @@ impl<'a> Group<'a> {
                 name: class.shown_name(),
                 span: &class.span,
                 share: &class.share,
+                is_each: class.per_flow || has_stations,
             });
         let tenants = link
             .tenants
@@ -99,11 +113,28 @@ impl<'a> Group<'a> {
                 name: tenant.shown_name(),
                 span: &tenant.span,
                 share: &tenant.share,
+                is_each: false,
             });
+        let has_default = link.classes.iter().any(|class| class.is_default());
         Group {
             limit,
             members: tenants.chain(classes).collect(),
+            has_implicit_default: tenant.is_none() && !has_default,
         }
+    }
+
+    /// The last in the order of priorities, and its priority, apart from the background: that is
+    /// behind all others anyway.
+    fn last(&self) -> Option<(String, u8)> {
+        let members = self.members.iter();
+        let members = members.map(|member| (member.shown(), member.share.priority()));
+        let implicit = self
+            .has_implicit_default
+            .then(|| (Kind::Class.shown(DEFAULT_CLASS), PRIORITY_REST));
+        members
+            .chain(implicit)
+            .filter(|(_, priority)| *priority < PRIORITY_BACKGROUND)
+            .max_by_key(|(_, priority)| *priority)
     }
 
     /// The sum of a kind of rate, where present; `None` if a single one is too large.
@@ -145,9 +176,15 @@ impl Of<'_> {
 
 impl Member<'_> {
     fn shown(&self) -> String {
-        match self.kind {
-            Kind::Class => format!("class `{}`", self.name),
-            Kind::Tenant => format!("tenant `{}`", self.name),
+        self.kind.shown(self.name)
+    }
+}
+
+impl Kind {
+    fn shown(self, name: &str) -> String {
+        match self {
+            Kind::Class => format!("class `{name}`"),
+            Kind::Tenant => format!("tenant `{name}`"),
         }
     }
 }
@@ -331,6 +368,46 @@ fn warn_of_outranked(group: &Group, findings: &mut Findings) {
             warning
                 .at(member.span, "may send all there is")
                 .at(last.span, "is ranked behind it"),
+        );
+    }
+}
+
+/// A rate alone is a pace. Who also names a priority wants to be served before others, and may not
+/// expect that these get what the rate does not let through.
+fn warn_of_capped(group: &Group, findings: &mut Findings) {
+    let limit = &group.limit;
+    let sum_bps = group.sum_bps(|share| &share.rate);
+    // What no member counts on.
+    let room_bps = sum_bps.and_then(|sum_bps| limit.bps.checked_sub(sum_bps));
+    let (Some(room_bps @ 1..), Some((last, last_priority))) = (room_bps, group.last()) else {
+        return;
+    };
+    for member in group.members.iter().filter(|member| !member.is_each) {
+        let share = member.share;
+        let (Some(priority), Some((rate_bps, rate)), None) =
+            (share.stated_priority(), read(&share.rate), &share.ceil)
+        else {
+            continue;
+        };
+        if priority >= last_priority {
+            continue;
+        }
+        let (pace, most) = (format_rate(rate_bps), format_rate(rate_bps + room_bps));
+        let warning = Diagnostic::warning(
+            Code::Capped,
+            format!(
+                "{} goes before {last}, but never gets more than {pace}",
+                member.shown()
+            ),
+            format!(
+                "add ceil = \"{most}\" to let it borrow what other rates leave, or ceil = \
+                 \"{pace}\" if it is paced on purpose"
+            ),
+        );
+        findings.add(
+            warning
+                .at(rate, "all it gets, without a ceil")
+                .at(limit.span, limit.label()),
         );
     }
 }

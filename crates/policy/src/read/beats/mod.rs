@@ -1,7 +1,7 @@
 //! `[beats]`, which applies to tasks.
 
 pub(crate) mod task;
-mod thread;
+pub(super) mod thread;
 
 use std::ops::RangeInclusive;
 
@@ -12,6 +12,7 @@ use crate::diagnostic::Diagnostic;
 use crate::findings::Findings;
 use crate::model::{BATCH_DEFAULT_PACKETS, BeatsClock, FREE_DEFAULT_PPM, GRID_DEFAULT_NS, Join};
 use crate::read::keys::{Key, Schema, Takes, Words, words};
+use crate::read::place::Place;
 use crate::read::section::{Section, wrong_type};
 use crate::source::{Source, Span};
 use crate::value::{cpus, fraction, join};
@@ -19,6 +20,7 @@ use crate::{Code, ExactTime};
 
 pub(in crate::read) const BEATS: Schema = Schema {
     what: "table of beats",
+    place: Some(Place::Beats),
     doc: "How tasks share the CPUs; only together with a task",
     keys: &[
         Key::with_default(

@@ -8,6 +8,7 @@ use super::thread::{self, ReadThread};
 use crate::diagnostic::Diagnostic;
 use crate::findings::Findings;
 use crate::read::keys::{Key, Schema, Takes, Words, words};
+use crate::read::place::Place;
 use crate::read::section::{Field, Section, tables, wrong_type};
 use crate::source::{Source, Span};
 use crate::value::{cpus, duration, name, owner};
@@ -15,6 +16,7 @@ use crate::{Code, ExactTime, Handoff, Overrun};
 
 pub(in crate::read) const TASK: Schema = Schema {
     what: "task",
+    place: Some(Place::Task),
     doc: "A thread on the beat, or a group of threads",
     keys: &[
         Key::required("name", Takes::Spelled(name::schema), "Name of the task"),

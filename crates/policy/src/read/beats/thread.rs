@@ -5,13 +5,15 @@ use toml::de::DeValue;
 use crate::diagnostic::Diagnostic;
 use crate::findings::Findings;
 use crate::read::keys::{Key, Schema, Takes};
+use crate::read::place::Place;
 use crate::read::section::{Field, Section};
 use crate::source::Span;
 use crate::value::owner;
 use crate::{Code, ThreadMatch};
 
-pub(super) const MATCH: Schema = Schema {
+pub(in crate::read) const MATCH: Schema = Schema {
     what: "task's match",
+    place: Some(Place::TaskMatch),
     doc: "Which thread; all keys have to hold",
     keys: &[
         Key::new(

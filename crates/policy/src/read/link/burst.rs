@@ -9,10 +9,14 @@ use crate::value::{Fault, duration};
 
 /// The kernel's own TCP makes segments of 1 ms of its pace (`sk_pacing_shift`).
 pub(crate) const DEFAULT_NS: u64 = 1_000_000;
+/// A class that flows share has so many times its link's. From 0.26 Gbit/s on that is TCP's longest
+/// segment, as under fq; with 1 ms a byte of 0.4 Gbit/s costs half as much again on a path without
+/// delay (docs/adr/0050).
+pub(crate) const SHARED_TIMES: u64 = 2;
 /// Of a link, whose device bounds segments.
 pub(super) const LINK_NS: RangeInclusive<u64> = 50_000..=MAX_NS;
 /// Of a class, whose sockets' pace bounds segments: TCP makes none that are shorter than 1 ms of it.
-pub(super) const CLASS_NS: RangeInclusive<u64> = DEFAULT_NS..=MAX_NS;
+pub(crate) const CLASS_NS: RangeInclusive<u64> = DEFAULT_NS..=MAX_NS;
 const MAX_NS: u64 = 100_000_000;
 
 pub(super) fn read_link_ns(section: &Section, findings: &mut Findings) -> Option<u64> {
@@ -41,7 +45,7 @@ fn read(
     findings: &mut Findings,
 ) -> Option<u64> {
     section.text("burst", "burst = \"1ms\"", findings, |text| {
-        let ns = duration::parse_ns(text)?;
+        let ns = duration::parse_ns(text).map_err(|fault| of_bytes(text, fault))?;
         match range.contains(&ns) {
             true => Ok(ns),
             false => Err(Fault::new(
@@ -51,4 +55,18 @@ fn read(
             )),
         }
     })
+}
+
+/// In tc a burst is in bytes.
+fn of_bytes(text: &str, fault: Fault) -> Fault {
+    const UNITS: [&str; 11] = [
+        "", "b", "k", "kb", "kib", "mb", "mib", "byte", "bytes", "kbit", "mbit",
+    ];
+    let unit = text.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.' || c == ' ');
+    let help = "burst is a time, not a number of bytes: burst = \"1ms\"";
+    if unit.len() < text.len() && UNITS.contains(&&*unit.to_ascii_lowercase()) {
+        Fault::new(fault.code, fault.message, help)
+    } else {
+        fault
+    }
 }

@@ -11,13 +11,15 @@ use super::share::{self, ReadShare};
 use crate::diagnostic::Diagnostic;
 use crate::findings::Findings;
 use crate::read::keys::{Key, Schema, Takes, Words, words};
+use crate::read::place::Place;
 use crate::read::section::{Field, Section, tables};
 use crate::source::{Source, Span};
 use crate::value::{name, rate};
 use crate::{Code, DEFAULT_CLASS, Gate};
 
-pub(super) const CLASS: Schema = Schema {
+pub(in crate::read) const CLASS: Schema = Schema {
     what: "class",
+    place: Some(Place::Class),
     doc: "Traffic of one kind",
     keys: &[
         Key::required(

@@ -7,6 +7,7 @@ use toml::de::{DeTable, DeValue};
 use crate::diagnostic::Diagnostic;
 use crate::findings::Findings;
 use crate::read::keys::{Key, Schema, Takes, Words, words};
+use crate::read::place::Place;
 use crate::read::section::{Field, Section, wrong_type};
 use crate::source::Span;
 use crate::value::{Fault, dscp, mark, owner, ports, prefix, proto};
@@ -14,6 +15,7 @@ use crate::{Code, Family, Match};
 
 pub(in crate::read) const MATCH: Schema = Schema {
     what: "match",
+    place: Some(Place::Match),
     doc: "Which packets; all keys have to hold",
     keys: &[
         Key::new(
@@ -106,7 +108,9 @@ pub(super) fn read_all(field: Option<Field>, findings: &mut Findings) -> Vec<Rea
         return Vec::new();
     };
     match field.value {
-        DeValue::Table(table) => read(table, &field.span, findings).into_iter().collect(),
+        DeValue::Table(table) => read(table, &MATCH, &field.span, findings)
+            .into_iter()
+            .collect(),
         DeValue::Array(array) if array.is_empty() => {
             findings.add(nothing_matched(&field.span));
             Vec::new()
@@ -125,7 +129,7 @@ pub(super) fn read_all(field: Option<Field>, findings: &mut Findings) -> Vec<Rea
 
 fn read_entry(entry: &Spanned<DeValue>, findings: &mut Findings) -> Option<ReadMatch> {
     match entry.get_ref() {
-        DeValue::Table(table) => read(table, &entry.span(), findings),
+        DeValue::Table(table) => read(table, &MATCH, &entry.span(), findings),
         other => {
             let fault = wrong_type("match", "a table or a list of tables", other, EXAMPLE);
             findings.add(fault.at(&entry.span()));
@@ -137,6 +141,7 @@ fn read_entry(entry: &Spanned<DeValue>, findings: &mut Findings) -> Option<ReadM
 /// `None` if a term could not be read: without it the entry would have another meaning.
 pub(in crate::read) fn read(
     table: &DeTable,
+    schema: &Schema,
     span: &Span,
     findings: &mut Findings,
 ) -> Option<ReadMatch> {
@@ -144,7 +149,7 @@ pub(in crate::read) fn read(
         findings.add(nothing_matched(span));
         return None;
     }
-    let section = Section::open(table, &MATCH, findings);
+    let section = Section::open(table, schema, findings);
     let terms = Match {
         family: section.word("family", &FAMILY, findings),
         proto: section.text_or_integer("proto", "proto = \"udp\"", findings, proto::parse),

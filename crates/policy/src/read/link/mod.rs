@@ -19,13 +19,15 @@ use self::tenant::ReadTenant;
 use crate::diagnostic::Diagnostic;
 use crate::findings::Findings;
 use crate::read::keys::{Key, Schema, Takes, Words, words};
-use crate::read::section::{Section, in_file_order, wrong_type};
+use crate::read::place::Place;
+use crate::read::section::{Section, in_file_order, instead, wrong_type};
 use crate::source::{Source, Span};
-use crate::value::{Fault, closest, device as device_name, duration, rate};
+use crate::value::{Fault, device as device_name, duration, rate};
 use crate::{Backend, BeyondHorizon, Code, OnConflict, Pacing, Packets};
 
 pub(in crate::read) const LINK: Schema = Schema {
     what: "link",
+    place: Some(Place::Link),
     doc: "A network device; quote a name with a dot in it: [link.\"eth0.100\"]",
     keys: &[
         Key::required(
@@ -49,7 +51,7 @@ pub(in crate::read) const LINK: Schema = Schema {
         Key::with_default(
             "packets",
             Takes::Word(&words(&PACKETS)),
-            "\"mtu\"",
+            "\"auto\"",
             "How long segments may be: as burst allows, one frame each, or without a limit",
         ),
         Key::with_default(
@@ -201,7 +203,7 @@ pub(super) fn read(
             .unwrap_or(Pacing::Timer),
         packets: section
             .word("packets", &PACKETS, findings)
-            .unwrap_or(Packets::Mtu),
+            .unwrap_or(Packets::Auto),
         burst_ns: burst::read_link_ns(&section, findings).unwrap_or(burst::DEFAULT_NS),
         lag_max_ns: read_lag(&section, findings),
         horizon_ns: horizon::read_ns(&section, findings),
@@ -260,7 +262,7 @@ fn read_lag(section: &Section, findings: &mut Findings) -> u64 {
         .unwrap_or(LAG_DEFAULT_NS)
 }
 
-/// Tables in a link that are no key of it, and not similar to one: `[link.eth0.100]` without quotes
+/// Tables in a link whose names mean no key: `[link.eth0.100]` without quotes
 /// is a table `100` in the link `eth0`.
 fn split_names<'a>(table: &'a DeTable<'a>) -> Vec<(&'a str, Span)> {
     in_file_order(table)
@@ -268,7 +270,7 @@ fn split_names<'a>(table: &'a DeTable<'a>) -> Vec<(&'a str, Span)> {
         .filter(|(key, _, value)| {
             matches!(value.get_ref(), DeValue::Table(_))
                 && !LINK.has(key)
-                && closest(key, LINK.names()).is_none()
+                && instead(key, &LINK).is_none()
         })
         .map(|(key, span, _)| (key, span))
         .collect()

@@ -53,6 +53,11 @@ impl ReadShare {
         self.ceil.as_ref().or(self.rate.as_ref())
     }
 
+    /// As the file has it.
+    pub fn stated_priority(&self) -> Option<u8> {
+        self.priority
+    }
+
     pub fn priority(&self) -> u8 {
         self.priority.unwrap_or(match self.rate {
             Some(_) => PRIORITY_GUARANTEED,

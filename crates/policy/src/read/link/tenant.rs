@@ -7,12 +7,14 @@ use crate::Code;
 use crate::diagnostic::Diagnostic;
 use crate::findings::Findings;
 use crate::read::keys::{Key, Schema, Takes};
+use crate::read::place::Place;
 use crate::read::section::{Field, Section, tables};
 use crate::source::{Source, Span};
 use crate::value::{name, rate};
 
-pub(super) const TENANT: Schema = Schema {
+pub(in crate::read) const TENANT: Schema = Schema {
     what: "tenant",
+    place: Some(Place::Tenant),
     doc: "A link within the link: its classes share one guarantee and one ceiling",
     keys: &[
         Key::required("name", Takes::Spelled(name::schema), "Name of the tenant"),

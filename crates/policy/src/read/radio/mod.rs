@@ -11,6 +11,7 @@ use toml::de::DeValue;
 use crate::findings::Findings;
 use crate::read::beats::task::Placed;
 use crate::read::keys::{Key, Schema, Takes, Words, words};
+use crate::read::place::Place;
 use crate::read::section::{Field, Section, missing, wrong_type};
 use crate::source::Span;
 use crate::value::{decibel, device, endpoint, fraction, path};
@@ -18,6 +19,7 @@ use crate::{Point, RadioSource, Report, WeightLaw};
 
 pub(in crate::read) const RADIO: Schema = Schema {
     what: "table of radio",
+    place: Some(Place::Radio),
     doc: "Stations with good or bad reception, and their weights",
     keys: &[
         Key::with_default(
@@ -117,7 +119,7 @@ const SOURCES: Words<Origin, 4> = [
 ];
 
 fn links_schema() -> Value {
-    json!({"type": "array", "items": {"type": "string"}})
+    json!({"type": "array", "items": device::schema()})
 }
 
 /// SoCPS, section 4.4.1.
@@ -253,7 +255,10 @@ fn read_links(field: Option<Field>, findings: &mut Findings) -> Option<Vec<Place
     let mut links = Vec::new();
     for entry in array.iter() {
         match entry.get_ref() {
-            DeValue::String(device) => links.push((device.to_string(), entry.span())),
+            DeValue::String(device) => match device::check(device) {
+                Ok(()) => links.push((device.to_string(), entry.span())),
+                Err(fault) => findings.add(fault.at(&entry.span())),
+            },
             other => findings.add(wrong_type("links", EXPECTED, other, EXAMPLE).at(&entry.span())),
         }
     }

@@ -29,6 +29,7 @@ const AFTER_NS: RangeInclusive<u64> = 0..=3_600_000_000_000;
 
 pub(super) const DEVICE: Schema = Schema {
     what: "device",
+    place: None,
     doc: "The network device behind the link",
     keys: &[
         Key::new(
@@ -57,6 +58,7 @@ pub(super) const DEVICE: Schema = Schema {
 
 pub(super) const HOST: Schema = Schema {
     what: "host",
+    place: None,
     doc: "What is not exact about the host",
     keys: &[
         Key::with_default(
@@ -77,6 +79,7 @@ pub(super) const HOST: Schema = Schema {
 
 pub(super) const MEASURE: Schema = Schema {
     what: "measure",
+    place: None,
     doc: "What counts",
     keys: &[Key::with_default(
         "after",

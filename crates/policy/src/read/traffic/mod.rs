@@ -20,6 +20,7 @@ use crate::traffic::{Device, Host, Source, Station, Task};
 
 pub(crate) const FILE: Schema = Schema {
     what: "traffic file",
+    place: None,
     doc: "Traffic for takt sim",
     keys: &[
         Key::new("device", Takes::Table(&host::DEVICE), host::DEVICE.doc),

@@ -26,6 +26,7 @@ const ECN: Words<Ecn, 3> = [("no", Ecn::Not), ("ect0", Ecn::Ect0), ("ect1", Ecn:
 
 pub(super) const SOURCE: Schema = Schema {
     what: "source",
+    place: None,
     doc: "Flows that send",
     keys: &[
         Key::required("name", Takes::Spelled(name::schema), "The name in outputs"),
@@ -36,7 +37,7 @@ pub(super) const SOURCE: Schema = Schema {
         ),
         Key::new(
             "headers",
-            Takes::Table(&matching::MATCH),
+            Takes::Table(&HEADERS),
             "What the packets' headers say and whose they are; of a range, each flow has one",
         ),
         Key::with_default("flows", Takes::Integer(FLOWS), "1", "How many flows"),
@@ -116,6 +117,12 @@ pub(super) const SOURCE: Schema = Schema {
             "A capture, in pcap or pcapng; a relative path starts at this file",
         ),
     ],
+};
+
+/// Advice of a match is about a policy.
+const HEADERS: Schema = Schema {
+    place: None,
+    ..matching::MATCH
 };
 
 pub(super) fn read_all(file: &Section, findings: &mut Findings) -> Vec<Source> {
@@ -214,7 +221,7 @@ fn read_headers(section: &Section, findings: &mut Findings) -> Match {
         findings.add(field.wrong_type("a table", example).at(&field.span));
         return Match::default();
     };
-    let Some(mut read) = matching::read(table, &field.span, findings) else {
+    let Some(mut read) = matching::read(table, &HEADERS, &field.span, findings) else {
         return Match::default();
     };
     let completed = complete(&mut read.terms).map(|()| read.terms);

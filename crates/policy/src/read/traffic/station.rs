@@ -23,6 +23,7 @@ const SNR: &str = "snr = 25, or snr = [[\"0s\", 25], [\"60s\", 3.5]]";
 
 pub(super) const STATION: Schema = Schema {
     what: "station",
+    place: None,
     doc: "A receiver over the air",
     keys: &[
         Key::required("name", Takes::Spelled(name::schema), "The name in outputs"),

@@ -17,6 +17,7 @@ const WORK_NS: RangeInclusive<u64> = 1_000..=3_600_000_000_000;
 
 pub(super) const TASK: Schema = Schema {
     what: "task",
+    place: None,
     doc: "A task that wants the sending processor in periods of exponential lengths",
     keys: &[
         NICE_KEY,
