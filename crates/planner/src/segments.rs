@@ -3,10 +3,10 @@
 //! A device limits the segments of all of its sockets. TCP sizes each socket's by that socket's
 //! pacing rate as well, so a class that is slower than its link limits its own.
 
-use takt_policy::{Class, Link, Pacing, Packets};
+use takt_policy::{Class, Link, Match, Pacing, Packets};
 
 use crate::{
-    flow::{FlowTerms, SocketRates},
+    flow::{FlowTerms, SocketRates, TCP},
     link::ClassIds,
 };
 
@@ -39,8 +39,7 @@ pub fn frames_most(link: &Link, mtu_bytes: u32, header_bytes: u32) -> Option<u32
     match link.packets {
         Packets::Gso => None,
         Packets::Mtu => Some(SINGLE),
-        // PAUSE frames fill the gaps between frames.
-        Packets::Auto if link.pacing == Pacing::Gap => Some(SINGLE),
+        Packets::Auto if !has_one_pace(link) => Some(SINGLE),
         Packets::Auto => {
             let frames = bytes_in(link.rate_bps, link.burst_ns) / frame_bytes.max(1);
             (frames < MOST).then_some(frames.max(1) as u32)
@@ -52,7 +51,7 @@ pub fn frames_most(link: &Link, mtu_bytes: u32, header_bytes: u32) -> Option<u32
 /// class and link allow, in bytes/s of the wire; `None`: the device's limit bounds them, or no segment
 /// of TCP is longer.
 fn socket_bytes_per_s(link: &Link, class: &Class) -> Option<u64> {
-    if link.packets != Packets::Auto || link.pacing == Pacing::Gap {
+    if link.packets != Packets::Auto || !has_one_pace(link) {
         return None;
     }
     let pace_bps = pace_bps(link, class);
@@ -61,6 +60,10 @@ fn socket_bytes_per_s(link: &Link, class: &Class) -> Option<u64> {
         return None;
     }
     let least = pace_bps.div_ceil(8) * MARGIN_PERCENT / 100;
+    if segment_bytes <= TCP_LEAST_BYTES {
+        // TCP's segments are no longer at a higher rate, either.
+        return Some(least);
+    }
     Some((segment_bytes << PACING_SHIFT).max(least))
 }
 
@@ -69,7 +72,7 @@ pub(crate) fn burst_bytes(link: &Link, class: &Class) -> u32 {
     match link.packets {
         Packets::Gso => u32::MAX,
         Packets::Mtu => 0,
-        Packets::Auto if link.pacing == Pacing::Gap => 0,
+        Packets::Auto if !has_one_pace(link) => 0,
         Packets::Auto => {
             let of_link = bytes_in(link.rate_bps, link.burst_ns);
             let of_class = bytes_in(pace_bps(link, class), class.burst_ns);
@@ -80,26 +83,59 @@ pub(crate) fn burst_bytes(link: &Link, class: &Class) -> u32 {
 }
 
 /// The pacing rates of the sockets of a link's classes, beside whatever carries out the link; `None`: no
-/// class needs one, or sockets do not tell their class. Classes have the ids of a plan that has none
+/// class needs one. Classes are those of [`told_by_sockets`], and have the ids of a plan that has none
 /// before it.
 pub fn socket_rates(link: &Link, header_bytes: u32) -> Option<SocketRates> {
-    let mut matches = link.classes.iter().flat_map(|class| &class.matches);
-    // Filters may set these after the socket. One in the wrong class would get a wrong pace.
-    if matches.any(|entry| entry.mark.is_some() || entry.dscp.is_some() || entry.registered) {
-        return None;
-    }
-    let ids = ClassIds::default().assign(link);
+    let told = told_by_sockets(link);
+    let ids = ClassIds::default().assign(&told);
     let terms = |class: &Class| FlowTerms {
         id: ids.id(&class.name).unwrap_or_default(),
-        bytes_per_s: socket_bytes_per_s(link, class).unwrap_or_default(),
+        bytes_per_s: { possible(link, class) }
+            .map(|class| socket_bytes_per_s(link, class))
+            .try_fold(0, |most, bytes_per_s| Some(most.max(bytes_per_s?)))
+            .unwrap_or_default(),
     };
-    let classes: Vec<FlowTerms> = link.classes.iter().map(terms).collect();
+    let classes: Vec<FlowTerms> = told.classes.iter().map(terms).collect();
     let any = classes.iter().any(|class| class.bytes_per_s != 0);
     any.then(|| SocketRates {
         header_bytes: header_bytes + link.overhead_bytes,
         classes,
         ..SocketRates::default()
     })
+}
+
+/// The link with the matches that its sockets tell before their packets leave. A class that has no other
+/// match is not in it.
+pub fn told_by_sockets(link: &Link) -> Link {
+    let mut told = link.clone();
+    for class in &mut told.classes {
+        class.matches.retain(is_told_by_socket);
+    }
+    told.classes
+        .retain(|class| class.is_default || !class.matches.is_empty());
+    told
+}
+
+/// Filters and programs may decide the rest for each packet.
+fn is_told_by_socket(entry: &Match) -> bool {
+    entry.mark.is_none() && entry.dscp.is_none() && !entry.registered
+}
+
+/// The classes that a socket's packets may be in while it tells this one: this one, and each before it in
+/// the policy with a match that sockets do not tell.
+fn possible<'a>(link: &'a Link, class: &'a Class) -> impl Iterator<Item = &'a Class> {
+    let is_before = |other: &&Class| class.is_default || other.name != class.name;
+    let before = link.classes.iter().take_while(is_before);
+    let untold =
+        |entry: &Match| !is_told_by_socket(entry) && entry.proto.is_none_or(|proto| proto == TCP);
+    let possible = before.filter(move |other| other.matches.iter().any(untold));
+    possible.chain([class])
+}
+
+/// Whether a segment takes a known time on the line. A station's frames take a time of its own, and PAUSE
+/// frames have to fit between frames.
+fn has_one_pace(link: &Link) -> bool {
+    link.pacing != Pacing::Gap && !link.has_stations
 }
 
 /// The pace of a class, or of each of its flows: no packet of it leaves faster for long.
@@ -121,13 +157,8 @@ fn bytes_in(rate_bps: u64, ns: u64) -> u64 {
 mod tests {
     use super::*;
 
-    /// With `packets = "auto"` unless the text says another.
     fn link(text: &str) -> Link {
-        let text = match text.contains("packets") {
-            true => text.to_owned(),
-            false => text.replacen("[link.eth0]", "[link.eth0]\npackets = \"auto\"", 1),
-        };
-        let policy = takt_policy::parse("test", &text).expect("a policy");
+        let policy = takt_policy::parse("test", text).expect("a policy");
         policy.links.into_iter().next().expect("a link")
     }
 
@@ -166,6 +197,18 @@ mod tests {
         assert_eq!(frames("1gbit", "pacing = \"gap\""), Some(1));
     }
 
+    /// A frame of 64 KB to a station at 6 Mbit/s would take 87 ms of everyone's air.
+    #[test]
+    fn stations_get_single_frames() {
+        let link = of_rate(
+            "1gbit",
+            "\n[radio]\nsource = \"station-dump\"\nlinks = [\"eth0\"]",
+        );
+        assert!(link.has_stations);
+        assert_eq!(frames_most(&link, 1500, 14), Some(1));
+        assert_eq!(burst_bytes(&link, &link.classes[0]), 0);
+    }
+
     fn socket(link_lines: &str, class_lines: &str) -> Option<u64> {
         let link = link(&format!(
             "[link.eth0]\nrate = \"1gbit\"\n{link_lines}\n[[link.eth0.class]]\nname = \"web\"\n\
@@ -176,8 +219,9 @@ mod tests {
 
     #[test]
     fn sockets_of_slow_classes_make_short_segments() {
-        // 1 ms of 8 Mbit/s are 1,000 bytes; the socket is not slower than its class.
+        // 2 ms of 8 Mbit/s are 2,000 bytes; the socket is not slower than its class.
         assert_eq!(socket("", "ceil = \"8mbit\""), Some(1_050_000));
+        assert_eq!(socket("", "ceil = \"16mbit\""), Some(4000 << 10));
         assert_eq!(
             socket("", "ceil = \"8mbit\"\nburst = \"4ms\""),
             Some(4000 << 10)
@@ -211,9 +255,11 @@ mod tests {
             burst_bytes(&link, &link.classes[0])
         };
         assert_eq!(longest("", ""), 12_500);
-        assert_eq!(longest("", "ceil = \"40mbit\""), 5000);
+        assert_eq!(longest("", "ceil = \"40mbit\""), 10_000);
+        let of_flows = longest("", "rate = \"40mbit\"\nper_flow = true");
+        assert_eq!(of_flows, 5000);
         assert_eq!(longest("", "ceil = \"1mbit\""), 3076);
-        assert_eq!(longest("burst = \"4ms\"", "ceil = \"40mbit\""), 20_000);
+        assert_eq!(longest("burst = \"4ms\"", "ceil = \"40mbit\""), 40_000);
         assert_eq!(longest("packets = \"mtu\"", ""), 0);
         assert_eq!(longest("packets = \"gso\"", ""), u32::MAX);
     }
@@ -237,6 +283,43 @@ mod tests {
         }
         let fast = link("[link.eth0]\nrate = \"1gbit\"\n");
         assert_eq!(socket_rates(&fast, 14), None);
+    }
+
+    /// A socket is as fast as the fastest class that its packets may be in.
+    #[test]
+    fn sockets_are_no_slower_than_any_class_they_may_be_in() {
+        let class = |name: &str, ceil: u32, entries: &str| {
+            format!(
+                "[[link.eth0.class]]\nname = \"{name}\"\nceil = \"{ceil}mbit\"\nmatch = {entries}\n"
+            )
+        };
+        let text = [
+            "[link.eth0]\nrate = \"1gbit\"\n",
+            &class("first", 4, "{ proto = \"tcp\", dst_port = 1 }"),
+            &class("voice", 8, "[{ dscp = 46 }, { dst_port = 2 }]"),
+            &class("calls", 80, "{ dscp = 34, proto = \"udp\" }"),
+            &class("second", 4, "{ dst_port = 3 }"),
+            &class("third", 16, "{ dst_port = 4 }"),
+            &class("marked", 900, "{ mark = 1 }"),
+            &class("fourth", 4, "{ dst_port = 5 }"),
+        ];
+        let link = link(&text.concat());
+        let told = told_by_sockets(&link);
+        let rates = socket_rates(&link, 14).expect("classes are slow");
+        let paces = rates.classes.iter().map(|class| class.bytes_per_s);
+        let named: Vec<(&str, u64)> = { told.classes.iter() }
+            .map(|class| &*class.name)
+            .zip(paces)
+            .collect();
+        let expected = [
+            ("first", 525_000),
+            ("voice", 1_050_000),
+            ("second", 1_050_000),
+            ("third", 4000 << 10),
+            ("fourth", 0),
+            ("default", 0),
+        ];
+        assert_eq!(named, expected);
     }
 
     #[test]

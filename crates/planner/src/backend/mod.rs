@@ -5,10 +5,11 @@
 //! ([`promise`]). The cheapest offer that keeps all of it is taken; if none does, of those that keep
 //! what they must the one that keeps most.
 
+mod feature;
 mod kernel;
 mod promise;
 
-use std::fmt;
+use std::{collections::BTreeSet, fmt};
 
 use serde::Serialize;
 use takt_policy::{Backend, Link};
@@ -16,6 +17,7 @@ use thiserror::Error;
 
 use crate::flow::is_paced;
 
+pub use feature::{Feature, needs};
 pub use kernel::Kernel;
 pub use promise::{Promise, Unkept};
 
@@ -42,7 +44,7 @@ impl Offer {
     fn of(backend: Backend, link: &Link, kernel: &Kernel) -> Self {
         Self {
             backend,
-            lacks: kernel.lacks(backend),
+            lacks: kernel.lacks(backend, link),
             unkept: match backend {
                 Backend::Takt => Vec::new(),
                 Backend::Departure => promise::unkept_by_departure_times(link, kernel),
@@ -92,8 +94,9 @@ impl fmt::Display for Offer {
 /// No backend keeps what the policy asks for.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error(
-    "no backend keeps what the policy asks for on Linux {release}: {}",
-    reasons(offers)
+    "no backend keeps what the policy asks for on Linux {release}: {}{}",
+    reasons(offers),
+    remedy(offers).map(|remedy| format!("; {remedy}")).unwrap_or_default()
 )]
 pub struct NoBackend {
     /// The kernel's.
@@ -105,6 +108,33 @@ pub struct NoBackend {
 fn reasons(offers: &[Offer]) -> String {
     let reasons: Vec<String> = offers.iter().map(ToString::to_string).collect();
     reasons.join("; ")
+}
+
+/// The line that a policy needs to be carried out in part, and by which backend. `None`: the kernel
+/// has none of them.
+pub fn remedy(offers: &[Offer]) -> Option<String> {
+    let refusing = |offer: &Offer| offer.unkept.iter().filter(|unkept| unkept.refuses).count();
+    let usable = offers.iter().filter(|offer| offer.lacks.is_none());
+    // Rates on sockets are for those who ask for them.
+    let best = usable.min_by_key(|offer| (offer.backend == Backend::Flow, refusing(offer)))?;
+    let unkept = best.unkept.iter().filter(|unkept| unkept.refuses);
+    let classes: BTreeSet<Option<&str>> = unkept.map(|unkept| unkept.class.as_deref()).collect();
+    let places = match classes.contains(&None) {
+        true => "every class, `default` too,".to_owned(),
+        false => {
+            let names: Vec<String> = { classes.into_iter().flatten() }
+                .map(|class| format!("`{class}`"))
+                .collect();
+            match names.len() {
+                1 => format!("class {}", names.concat()),
+                _ => format!("classes {}", names.join(", ")),
+            }
+        }
+    };
+    Some(format!(
+        "the line `best_effort = true` in {places} lets {} carry it out without that",
+        best.backend.name()
+    ))
 }
 
 /// All backends, or the one that the policy demands, from the cheapest on. Without a flow that has a
@@ -184,6 +214,8 @@ mod tests {
         let flows = format!("{PLAIN}per_flow = true\n");
         let none = choose(&link(&flows), &kernel("6.12")).expect_err("no clocks for flows");
         assert!(none.to_string().contains("class web"), "{none}");
+        let line = "`best_effort = true` in class `web` lets tree carry it out";
+        assert!(none.to_string().contains(line), "{none}");
         let best = format!("{flows}best_effort = true\n");
         let chosen = choose(&link(&best), &kernel("6.12")).expect("a backend");
         let flows = |unkept: &&Unkept| unkept.promise == Promise::FlowClocks;
@@ -315,6 +347,22 @@ mod tests {
             let asked = unkept_of(&choose(&link(&policy), &kernel("6.18")).expect("a backend"));
             assert!(asked.contains(&promise), "{promise:?}: {asked:?}");
         }
+    }
+
+    #[test]
+    fn a_kernel_that_compiles_no_programs_gets_what_its_interpreter_runs() {
+        let kernel = Kernel {
+            compiles_bpf: false,
+            ..kernel("6.18")
+        };
+        let chosen = choose(&link(PLAIN), &kernel).expect("a backend");
+        assert_eq!(chosen.backend, Backend::Tree);
+        let demanded = PLAIN.replacen("rate", "backend = \"takt\"\nrate", 1);
+        let none = choose(&link(&demanded), &kernel).expect_err("nothing compiles it");
+        assert!(none.to_string().contains("bpf_jit_enable"), "{none}");
+        let by_unit = PLAIN.replace("proto = \"tcp\"", "unit = \"a.service\"");
+        let none = choose(&link(&by_unit), &kernel).expect_err("no owners");
+        assert!(none.to_string().contains("owners of sockets"), "{none}");
     }
 
     #[test]

@@ -13,7 +13,7 @@ use crate::{departure::Fq, link::ClassIds};
 pub const RATE_MOST_BPS: u64 = 8 * (u32::MAX as u64 - 1);
 
 /// IPPROTO_TCP
-const TCP: u8 = 6;
+pub(crate) const TCP: u8 = 6;
 
 /// Packets in all queues, and in that of a connection: as many as fq has by default, or what the
 /// classes ask for.

@@ -1,5 +1,6 @@
-//! Plans: rules, rates and time-slot tables.
+//! Plans: rules, rates, time-slot tables, and what backends keep.
 
 mod beats;
 mod plan;
+mod promises;
 mod rules;

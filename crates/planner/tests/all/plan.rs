@@ -33,6 +33,7 @@ fn tenant(plan: &Plan, name: &str) -> Params {
 
 const TENANTS: &str = r#"
     [link.eth0]
+    packets = "mtu"
     rate = "1gbit"
     [[link.eth0.tenant]]
     name = "acme"
