@@ -1,6 +1,7 @@
 //! Which of Takt's features this host supports, found out by trying.
 
 use serde::Serialize;
+use takt_planner::backend::Feature;
 
 use crate::{
     beats::{self, Scheduler, kernel_threads, softirq},
@@ -32,6 +33,8 @@ pub struct Finding {
     pub feature: &'static str,
     /// Whether it worked just now, on this host and for this process.
     pub works: bool,
+    /// Whether it could be tried: without privileges it is not known.
+    pub tried: bool,
     /// How that was found out.
     pub proof: &'static str,
     /// Why it does not work, and what to do.
@@ -48,10 +51,17 @@ pub fn examine() -> Vec<Finding> {
         "what this process may do: its capabilities, user namespace, filters and open files",
         privileges,
     );
-    match is_alone {
-        true => vec![privileges],
-        false => [vec![privileges], features()].concat(),
+    if is_alone {
+        return vec![privileges];
     }
+    let mut features = features();
+    if !privileges.works {
+        // Their failures say nothing about the host.
+        features
+            .iter_mut()
+            .for_each(|found| found.tried &= found.works);
+    }
+    [vec![privileges], features].concat()
 }
 
 fn features() -> Vec<Finding> {
@@ -69,18 +79,26 @@ fn features() -> Vec<Finding> {
         ),
         finding(
             "tree",
-            "the classifier of packets for HTB classes was loaded, verified and dropped again",
-            stock::verify_tree(),
+            "htb was put on a device of a network namespace of its own, and the classifier of \
+             packets was loaded, verified and dropped again",
+            stock::has(&[Feature::Htb, Feature::Classifier]).and_then(|()| stock::verify_tree()),
+        ),
+        finding(
+            "codel",
+            "codel and fq_codel were put on such a device; a tree manages queues by them",
+            stock::has(&[Feature::Codel, Feature::FqCodel]),
         ),
         finding(
             "departure",
-            "what stamps departure times was loaded, verified and dropped again",
-            stock::verify_departure(),
+            "fq was put on such a device, and what stamps departure times was loaded, verified and \
+             dropped again",
+            stock::has(&[Feature::Fq, Feature::Hook]).and_then(|()| stock::verify_departure()),
         ),
         finding(
             "flow",
-            "what sets rates on sockets was loaded, verified and dropped again",
-            stock::verify_flow(),
+            "fq was put on such a device, and what sets rates on sockets was loaded, verified and \
+             dropped again",
+            stock::has(&[Feature::Fq]).and_then(|()| stock::verify_flow()),
         ),
         finding(
             "sockets",
@@ -149,9 +167,16 @@ fn open_socket() -> Result<(), Error> {
 }
 
 fn finding(feature: &'static str, proof: &'static str, result: Result<(), Error>) -> Finding {
+    let denies = |error: &Error| {
+        matches!(
+            error.of(),
+            Some(OsError::Capability { .. } | OsError::Barred(_) | OsError::NotTried { .. })
+        )
+    };
     Finding {
         feature,
         works: result.is_ok(),
+        tried: !result.as_ref().is_err_and(denies),
         proof,
         problem: result.err().map(|error| error.to_string()),
     }

@@ -28,6 +28,7 @@ use self::{
 };
 use crate::{
     beats::{BeatsAction, Displaced, refuse_cgroup_limits},
+    bpf::pins,
     crowd::CrowdAction,
     error::Error,
     helper::{self, Ended, Stay},
@@ -81,6 +82,7 @@ pub struct Applied {
 pub fn apply(policy: &Policy, source: &Source, options: Options) -> Result<Applied, Undecided> {
     capability::require()?;
     let owners = Owners::look_up(policy)?;
+    pins::require_writable()?;
     let session = Session::begin()?;
     let done = match options.dry_run {
         true => Ok(()),

@@ -1,7 +1,7 @@
 //! All parts of a transaction, in the order in which they are put in force. A new capability is
 //! added here, and in [`Applied`], [`Undone`] and [`Status`](crate::Status).
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use takt_policy::Policy;
 
@@ -34,6 +34,8 @@ pub(super) struct Parts<'a> {
     devices: Vec<String>,
     /// Those of them whose packets are not IP.
     without_ip: Vec<String>,
+    /// The devices above them whose packets are sealed.
+    opaque: BTreeMap<String, Vec<String>>,
 }
 
 impl<'a> Parts<'a> {
@@ -53,6 +55,12 @@ impl<'a> Parts<'a> {
             let mut devices = ports.iter().map(|port| &port.device);
             devices.any(|device| device.is_called(name) && link::is_without_ip(device))
         };
+        let opaque = devices.iter().filter_map(|name| {
+            let all = ports.iter().map(|port| &port.device);
+            let device = all.clone().find(|device| device.is_called(name))?;
+            Some((name.clone(), link::opaque_above(device.index, all)))
+        });
+        let opaque = opaque.collect();
         let beats = policy.beats.as_ref().map(|beats| (beats, source));
         let crowd = policy.crowd.as_ref().map(|crowd| (crowd, source));
         let radio = policy.radio.as_ref().map(|_| source);
@@ -75,6 +83,7 @@ impl<'a> Parts<'a> {
                 .filter(|name| is_without_ip(name))
                 .cloned()
                 .collect(),
+            opaque,
             devices,
         })
     }
@@ -111,6 +120,8 @@ impl<'a> Parts<'a> {
         outcomes.sort_by_key(place);
         for outcome in &mut outcomes {
             outcome.without_ip = self.without_ip.contains(&outcome.device);
+            let opaque = self.opaque.get(&outcome.device).cloned();
+            outcome.opaque = opaque.unwrap_or_default();
         }
         outcomes
     }

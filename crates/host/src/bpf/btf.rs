@@ -118,7 +118,7 @@ pub(crate) fn explain_crowd_failure(source: libbpf_rs::Error) -> Error {
             "cubictcp_cong_avoid",
         ],
         "congestion controls written in BPF, or CUBIC for them to build on",
-        "Linux 6.12 or newer with CONFIG_TCP_CONG_CUBIC=y",
+        "Linux 6.12 or newer with CONFIG_TCP_CONG_CUBIC=y and CONFIG_BPF_EVENTS=y",
     )
 }
 
@@ -200,13 +200,8 @@ fn explain(
     }
     let verdict = load_log::tail();
     if says_no_more_than_no(&source, &verdict) {
-        return capability::bare_refusal().unwrap_or(
-            BpfError::Bpf {
-                doing: "loading programs",
-                source,
-            }
-            .into(),
-        );
+        return capability::bare_refusal()
+            .unwrap_or_else(|| BpfError::KernelRefuses { feature, since }.into());
     }
     if asks_for_a_helper(&verdict) && capability::is_locked_down() {
         return OsError::Barred(Barred::Lockdown).into();
@@ -232,9 +227,10 @@ fn explain(
     .into()
 }
 
-/// The verifier refuses with the same error, but writes a log.
+/// The verifier refuses with the same error, but writes a log, and has looked at instructions.
 fn says_no_more_than_no(source: &libbpf_rs::Error, verdict: &str) -> bool {
-    source.kind() == libbpf_rs::ErrorKind::PermissionDenied && !verdict.contains("LOAD LOG")
+    let is_verifiers = verdict.contains("LOAD LOG") && !verdict.contains("\nprocessed 0 insns");
+    source.kind() == libbpf_rs::ErrorKind::PermissionDenied && !is_verifiers
 }
 
 /// The verifier does not know functions that a locked down kernel forbids.

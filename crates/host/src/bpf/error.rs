@@ -20,6 +20,18 @@ pub enum BpfError {
         /// The version or the configuration that has it.
         since: &'static str,
     },
+    /// The kernel refuses programs of a kind before it looks at them, although this process may load
+    /// programs.
+    #[error(
+        "this kernel refuses {feature}, and gives no reason; they need {since}, and a kernel that is \
+         locked down, or a security module, may forbid them (/sys/kernel/security has lockdown and lsm)"
+    )]
+    KernelRefuses {
+        /// Which programs.
+        feature: &'static str,
+        /// The version and the configuration that have them.
+        since: &'static str,
+    },
     /// There is no BPF file system for pins, which keep programs in the kernel when takt is
     /// gone.
     #[error("no BPF file system at {path}; mount it: mount -t bpf bpf {path}")]

@@ -10,11 +10,15 @@
 
 use std::{
     cell::Cell,
-    os::fd::OwnedFd,
+    ffi::CString,
+    os::{
+        fd::{FromRawFd, OwnedFd},
+        unix::ffi::OsStrExt,
+    },
     path::{Path, PathBuf},
 };
 
-use libbpf_rs::{Link, MapCore, MapFlags, MapHandle, MapType, Program};
+use libbpf_rs::{Link, MapCore, MapFlags, MapHandle, MapType};
 use takt_algo::sys::{TAKT_BEATS_ABI, TAKT_CROWD_ABI, TAKT_LINK_ABI};
 
 use super::pins;
@@ -97,7 +101,12 @@ impl Object {
         let (dir, true) = pins::dir(self.dir)? else {
             return Ok(None);
         };
-        let pinned = Pinned { dir, object: self };
+        let is_writable = pins::is_writable()?;
+        let pinned = Pinned {
+            dir,
+            object: self,
+            is_writable,
+        };
         match pinned.check().and_then(|()| open(pinned)) {
             // Without the lock, another takt may take all pins away meanwhile.
             Err(_) if !pins::dir(self.dir)?.1 => Ok(None),
@@ -185,6 +194,7 @@ impl Object {
 pub(crate) struct Pinned {
     dir: PathBuf,
     object: &'static Object,
+    is_writable: bool,
 }
 
 impl Pinned {
@@ -213,7 +223,14 @@ impl Pinned {
     }
 
     pub fn map(&self, name: &str) -> Result<MapHandle, Error> {
-        MapHandle::from_pinned_path(self.path(name)).map_err(BpfError::of("opening a pinned map"))
+        let flags = if self.is_writable {
+            0
+        } else {
+            // What only reads works all the same.
+            libbpf_sys::BPF_F_RDONLY
+        };
+        MapHandle::from_pinned_path_with_file_flags(self.path(name), flags)
+            .map_err(BpfError::of("opening a pinned map"))
     }
 
     /// A map with these keys and values.
@@ -227,8 +244,21 @@ impl Pinned {
     }
 
     pub fn program(&self, name: &str) -> Result<OwnedFd, Error> {
-        Program::fd_from_pinned_path(self.path(name))
-            .map_err(BpfError::of("opening a pinned program"))
+        let pin = CString::new(self.path(name).as_os_str().as_bytes()).unwrap_or_default();
+        let options = libbpf_sys::bpf_obj_get_opts {
+            sz: size_of::<libbpf_sys::bpf_obj_get_opts>() as libbpf_sys::size_t,
+            // A program can be run all the same, and its file system may be read-only.
+            file_flags: libbpf_sys::BPF_F_RDONLY,
+            path_fd: 0,
+        };
+        // SAFETY: a terminated string, and options of their own size.
+        match unsafe { libbpf_sys::bpf_obj_get_opts(pin.as_ptr(), &raw const options) } {
+            // SAFETY: the kernel has just made it for this process.
+            fd @ 0.. => Ok(unsafe { OwnedFd::from_raw_fd(fd) }),
+            errno => Err(BpfError::of("opening a pinned program")(
+                libbpf_rs::Error::from_raw_os_error(-errno),
+            )),
+        }
     }
 
     pub fn unload(&self) -> Result<(), Error> {

@@ -10,7 +10,13 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use nix::sys::statfs::{BPF_FS_MAGIC, statfs};
+use nix::{
+    errno::Errno,
+    sys::{
+        statfs::{BPF_FS_MAGIC, statfs},
+        statvfs::{FsFlags, statvfs},
+    },
+};
 
 use crate::{
     bpf::BpfError,
@@ -61,6 +67,22 @@ pub(crate) fn root() -> Result<PathBuf, Error> {
         }
         .into()),
         false => Ok(root),
+    }
+}
+
+/// Whether it is mounted so that pins can be made.
+pub(crate) fn is_writable() -> Result<bool, Error> {
+    let root = root()?;
+    let mounted = statvfs(&root).map_err(|errno| OsError::file(&root)(errno.into()))?;
+    Ok(!mounted.flags().contains(FsFlags::ST_RDONLY))
+}
+
+/// Name the mount where pins cannot be made.
+pub(crate) fn require_writable() -> Result<(), Error> {
+    if is_writable()? {
+        Ok(())
+    } else {
+        Err(OsError::file(&root()?)(Errno::EROFS.into()))
     }
 }
 
@@ -126,6 +148,7 @@ pub(crate) fn tidy() -> Result<(), Error> {
     for name in [LINKS, SOCKETS, BEATS, CROWD, FLOW, SEGMENTS] {
         let path = root()?.join(name);
         if let Some(found) = found(&path)? {
+            require_writable()?;
             close(&path, &found)?;
         }
     }

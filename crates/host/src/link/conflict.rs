@@ -8,7 +8,11 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
-use crate::{error::Error, os::clock, state::note::Notes};
+use crate::{
+    error::Error,
+    os::{clock, netlink::Port},
+    state::note::Notes,
+};
 
 /// The name of its directory.
 pub(crate) const RECORDS: &str = "conflicts";
@@ -111,6 +115,28 @@ impl ConflictStatus {
             age_s: known.map(age_s),
             found,
         }
+    }
+}
+
+impl ConflictStatus {
+    /// What to do about it. The command that is named is the one that [`refuse_foreign_root`] lets
+    /// through.
+    ///
+    /// [`refuse_foreign_root`]: super::decide::refuse_foreign_root
+    pub(crate) fn problem(&self, port: &Port) -> String {
+        let is_foreign = port.root.is_some() && !port.is_given_back;
+        let remedy = match (is_foreign, port.below_root) {
+            (false, _) => "`takt apply` puts takt back".to_owned(),
+            (true, None) => {
+                "`takt apply --replace` puts takt in its place, where that comes back on `takt revert`"
+                    .to_owned()
+            }
+            (true, Some(_)) => format!(
+                "takt cannot replace that; `tc qdisc del dev {} root`, and `takt apply` puts takt back",
+                port.device.name
+            ),
+        };
+        format!("{self}; {remedy}; `takt revert` forgets the link")
     }
 }
 

@@ -69,10 +69,14 @@ impl Hook {
         }
     }
 
-    /// Whether it is attached to this device.
+    /// Whether it is attached to this device. Links cannot be opened on a read-only file system:
+    /// there it is enough that the pin is left.
     pub fn stands_on(&self, device: u32) -> bool {
-        let info = Link::open(&self.0).and_then(|link| LinkInfo::from_fd(link.as_fd()));
-        matches!(info.map(|info| info.info), Ok(LinkTypeInfo::Tcx(tcx)) if tcx.ifindex == device)
+        let Ok(link) = Link::open(&self.0) else {
+            return self.0.exists() && pins::is_writable().is_ok_and(|is_writable| !is_writable);
+        };
+        let info = LinkInfo::from_fd(link.as_fd()).map(|info| info.info);
+        matches!(info, Ok(LinkTypeInfo::Tcx(tcx)) if tcx.ifindex == device)
     }
 
     /// Detach it from its device.

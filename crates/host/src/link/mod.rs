@@ -6,9 +6,9 @@
 //! long the device's packets may be, [`takeover`] has the requests that attach the qdisc to a
 //! device and give the device back. [`lost`] finds links that their devices lost, and [`conflict`] is
 //! what is known of the programs that did it; [`returned`] tells why a device that is back is not
-//! served. [`without_ip`] knows the devices on which nothing can be classified. [`named`] finds a device's link, for [`stations`] and
-//! [`uploads`]. [`hook`] attaches programs before the qdisc: [`receive`] and
-//! [`mark`].
+//! served. [`without_ip`] knows the devices on which nothing can be classified, [`opaque`] the devices
+//! above a link's whose packets are sealed. [`named`] finds a device's link, for [`stations`] and
+//! [`uploads`]. [`hook`] attaches programs before the qdisc: [`receive`] and [`mark`].
 
 pub mod background;
 pub(crate) mod buffer;
@@ -21,10 +21,11 @@ pub(crate) mod gap;
 pub(crate) mod hook;
 pub(crate) mod lost;
 mod managed;
-mod mark;
+pub(crate) mod mark;
 pub(crate) mod memory;
 mod named;
 pub(crate) mod offloads;
+mod opaque;
 pub(crate) mod outdated;
 mod part;
 pub(crate) mod program;
@@ -47,6 +48,7 @@ pub(crate) use decide::{Refusal, Replace, refuse_foreign_root};
 pub use error::LinkError;
 pub use lost::{LostBy, LostLink};
 pub(crate) use managed::Managed;
+pub(crate) use opaque::opaque_above;
 pub use part::{Action, Outcome, Reverted};
 pub(crate) use part::{Carrier, Links, Owners, carriers, slots, watched};
 pub(crate) use record::{Before, Record};

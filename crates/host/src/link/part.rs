@@ -60,6 +60,8 @@ pub struct Outcome {
     pub receive: Option<String>,
     /// Whether its packets are not IP (CAN and others): none can be classified, and CoDel is off.
     pub without_ip: bool,
+    /// Devices above it, such as MACsec's, whose packets are classified by what is outside.
+    pub opaque: Vec<String>,
 }
 
 /// What happened to a device.
@@ -271,6 +273,7 @@ impl<'a> Links<'a> {
             backend: Backend::Takt,
             receive: None,
             without_ip: false,
+            opaque: Vec::new(),
         });
         self.steps.iter().map(outcome).chain(given_back).collect()
     }
@@ -687,5 +690,6 @@ fn outcome(step: &Step) -> Outcome {
         backend: Backend::Takt,
         receive,
         without_ip: false,
+        opaque: Vec::new(),
     }
 }

@@ -60,7 +60,7 @@ mod tests {
 
     #[test]
     fn a_device_keeps_a_limit_that_is_lower() {
-        let text = "[link.eth0]\nrate = \"100mbit\"\npackets = \"auto\"\n";
+        let text = "[link.eth0]\nrate = \"100mbit\"\n";
         let policy = takt_policy::parse("test", text).expect("a policy");
         let device = Device {
             mtu_bytes: 1500,

@@ -1,5 +1,7 @@
 //! This process's capabilities.
 
+use std::path::Path;
+
 use crate::{
     error::Error,
     os::{
@@ -11,6 +13,10 @@ use crate::{
 /// Refuse early, naming the capability, what would fail later in many ways.
 pub fn require() -> Result<(), Error> {
     files::require_room()?;
+    // As in a chroot.
+    if !Path::new("/proc/self").exists() {
+        return Err(OsError::NoProc.into());
+    }
     match Facts::gather().verdict() {
         Some(verdict) => Err(verdict.into()),
         None => Ok(()),

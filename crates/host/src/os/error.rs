@@ -44,6 +44,15 @@ pub enum OsError {
     /// owners need.
     #[error("no cgroup2 file system is mounted; mount it: mount -t cgroup2 none /sys/fs/cgroup")]
     NoCgroup2,
+    /// There is no proc file system, by which takt knows its own privileges and namespaces.
+    #[error("no proc file system is mounted; mount it: mount -t proc proc /proc")]
+    NoProc,
+    /// What the kernel has is tried in a network namespace, and none could be made or used.
+    #[error("it could not be tried: {reason}")]
+    NotTried {
+        /// Why.
+        reason: String,
+    },
     /// A file could not be read, written, made or removed.
     #[error("{path}: {source}")]
     File {

@@ -10,7 +10,8 @@ use std::{
 pub(crate) const ENOTSUPP: i32 = 524;
 
 /// Numbers of bpf(2) that are the host's fault.
-const BPF_NUMBERS: [i32; 5] = [
+const BPF_NUMBERS: [i32; 6] = [
+    libc::EINVAL,
     ENOTSUPP,
     libc::EOPNOTSUPP,
     libc::ENOMEM,
@@ -28,6 +29,12 @@ pub(crate) enum Step<'a> {
     /// A file or a pin.
     File(&'a Path),
 }
+
+/// Where it is mounted, as this process or process 1 sees it.
+const BPF_MOUNT: &str = "sys/fs/bpf";
+
+/// Of `net.core.bpf_jit_enable`.
+const JIT_OFF: &str = "0";
 
 /// What the host lacks.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -92,16 +99,24 @@ fn number_of(error: &libbpf_rs::Error) -> Option<i32> {
     BPF_NUMBERS.into_iter().find(|errno| is(*errno))
 }
 
+/// Whether it is where takt keeps records and pins.
+fn is_takts(path: &Path) -> bool {
+    path.starts_with("/run") || path.ancestors().any(|parent| parent.ends_with(BPF_MOUNT))
+}
+
 fn of_facts(step: Step, errno: i32, needed_bytes: Option<u64>, facts: Facts) -> Option<Lacking> {
     let lacking = |cause: String, fix: String| Some(Lacking { cause, fix });
     let mount = facts.mount.as_deref().unwrap_or(Path::new("/")).display();
     match (step, errno) {
-        (Step::Bpf, ENOTSUPP | libc::EOPNOTSUPP) if facts.jit.as_deref() == Some("0") => lacking(
-            "the kernel's compiler of BPF programs is off (net.core.bpf_jit_enable = 0), and \
-             programs of this kind need it"
-                .to_owned(),
-            "turn it on: sysctl -w net.core.bpf_jit_enable=1".to_owned(),
-        ),
+        // EINVAL: of programs with callbacks.
+        (Step::Bpf, ENOTSUPP | libc::EOPNOTSUPP | libc::EINVAL) if facts.compiles_nothing() => {
+            lacking(
+                "the kernel's compiler of BPF programs is off (net.core.bpf_jit_enable = 0), and \
+                 programs of this kind need it"
+                    .to_owned(),
+                "turn it on: sysctl -w net.core.bpf_jit_enable=1".to_owned(),
+            )
+        }
         (Step::Bpf, ENOTSUPP | libc::EOPNOTSUPP) => lacking(
             "this kernel cannot run BPF programs of this kind on this architecture".to_owned(),
             "`takt doctor` says which backends it has".to_owned(),
@@ -111,7 +126,7 @@ fn of_facts(step: Step, errno: i32, needed_bytes: Option<u64>, facts: Facts) -> 
             lacking(cause, fix)
         }
         // Elsewhere a file that cannot be written says nothing about its mount: sysfs has links.
-        (Step::File(path), libc::EROFS) if path.starts_with("/run") => lacking(
+        (Step::File(path), libc::EROFS) if is_takts(path) => lacking(
             format!("{mount} is mounted read-only"),
             format!("make it writable: mount -o remount,rw {mount}"),
         ),
@@ -161,11 +176,27 @@ fn mib(bytes: u64) -> String {
     format!("{:.1} MiB", bytes as f64 / f64::from(1 << 20))
 }
 
+/// `net.core.bpf_jit_enable`.
+fn jit() -> Option<String> {
+    let text = fs::read_to_string("/proc/sys/net/core/bpf_jit_enable").ok()?;
+    Some(text.trim().to_owned())
+}
+
+/// Whether the kernel compiles BPF programs, as far as it says: only the host's own network namespace has
+/// the setting.
+pub(crate) fn compiles_bpf() -> bool {
+    jit().as_deref() != Some(JIT_OFF)
+}
+
 impl Facts {
+    fn compiles_nothing(&self) -> bool {
+        self.jit.as_deref() == Some(JIT_OFF)
+    }
+
     fn gather(step: Step) -> Self {
         let read = |path: &str| fs::read_to_string(path).ok();
         Self {
-            jit: read("/proc/sys/net/core/bpf_jit_enable").map(|text| text.trim().to_owned()),
+            jit: jit(),
             memory: read("/proc/self/cgroup").and_then(|text| {
                 tightest(&text, &|path| {
                     let text = fs::read_to_string(path).ok()?;
@@ -272,10 +303,29 @@ mod tests {
     }
 
     #[test]
+    fn a_read_only_file_system_is_named_where_takt_has_files() {
+        for (path, is_named) in [
+            ("/run/takt/links", true),
+            ("/sys/fs/bpf/takt-aside-1", true),
+            ("/proc/1/root/sys/fs/bpf/takt", true),
+            ("/sys/class/net/eth0/queues", false),
+        ] {
+            let told = of_facts(Step::File(Path::new(path)), libc::EROFS, None, facts());
+            assert_eq!(told.is_some(), is_named, "{path}");
+        }
+    }
+
+    #[test]
     fn a_compiler_that_is_off_is_named() {
         let jit = Some("0".to_owned());
-        let told = of_facts(Step::Bpf, ENOTSUPP, None, Facts { jit, ..facts() }).unwrap();
-        assert!(told.fix.contains("net.core.bpf_jit_enable=1"), "{told}");
+        for errno in [ENOTSUPP, libc::EOPNOTSUPP, libc::EINVAL] {
+            let facts = Facts {
+                jit: jit.clone(),
+                ..facts()
+            };
+            let told = of_facts(Step::Bpf, errno, None, facts).unwrap();
+            assert!(told.fix.contains("net.core.bpf_jit_enable=1"), "{told}");
+        }
         let bpf = libbpf_rs::Error::from_raw_os_error(ENOTSUPP);
         assert!(Lacking::of_bpf(&bpf).is_some());
         assert!(Lacking::of_bpf(&libbpf_rs::Error::from_raw_os_error(libc::EINVAL)).is_none());

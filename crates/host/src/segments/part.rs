@@ -5,10 +5,10 @@
 
 use std::{collections::BTreeMap, os::fd::OwnedFd};
 
-use takt_algo::sys::takt_plan;
+use takt_algo::sys::{takt_plan, takt_rules};
 use takt_planner::{
     ClassIds, plan,
-    segments::{SINGLE, socket_rates},
+    segments::{SINGLE, socket_rates, told_by_sockets},
 };
 use takt_policy::Link;
 
@@ -32,7 +32,7 @@ use crate::{
     state::source::Source,
     stock::{
         self, Asking, Assigned, Place,
-        flow::{Hold, load},
+        flow::{Hold, load, rules_of},
         program,
     },
 };
@@ -54,9 +54,17 @@ pub(crate) struct Segments<'a> {
 struct Wanted {
     held: Held,
     plan: Box<takt_plan>,
-    /// They have them already.
-    stands: bool,
+    step: Step,
     program: Option<OwnedFd>,
+}
+
+/// How they come to them.
+enum Step {
+    Load,
+    /// The programs that stand get other rules; those before are put back when it is undone.
+    Turn(Option<Box<takt_rules>>),
+    /// They have them already.
+    Stand,
 }
 
 impl<'a> Segments<'a> {
@@ -91,12 +99,19 @@ impl<'a> Segments<'a> {
         for wanted in &mut wanted {
             let place = Place::new(host.netns_cookie, wanted.held.ifindex);
             let known = before.as_ref().and_then(|note| note.of(&wanted.held));
-            if let Some(known) = known
-                && Hold::of_segments(&place).attached()? == known.program
-            {
-                wanted.held.program = known.program;
-                wanted.stands = true;
+            let Some(known) = known else { continue };
+            if Hold::of_segments(&place).attached()? != known.program {
+                continue;
             }
+            let program = known.program;
+            if wanted.held.is(known) {
+                wanted.step = Step::Stand;
+            } else if wanted.held.who_slot.is_none() && known.who_slot.is_none() {
+                wanted.step = Step::Turn(None);
+            } else {
+                continue;
+            }
+            wanted.held.program = program;
         }
         Ok(Self {
             owners,
@@ -118,11 +133,18 @@ impl<'a> Segments<'a> {
         self.wanted.is_empty() && self.above.is_empty()
     }
 
-    /// What is noted while devices above, which were limited before, still are.
-    fn note(&self, leaving: Vec<Limit>, round_trips_before: Option<u32>) -> Note {
-        let devices = self.wanted.iter().map(|wanted| wanted.held.clone());
+    /// What is noted while devices above, which were limited before, still are. Until programs have their
+    /// new rules, they are none that the next takt would leave as they are.
+    fn note(&self, leaving: Vec<Limit>, round_trips_before: Option<u32>, is_turned: bool) -> Note {
+        let held = |wanted: &Wanted| {
+            let stays = is_turned || !matches!(wanted.step, Step::Turn(_));
+            Held {
+                program: wanted.held.program.filter(|_| stays),
+                ..wanted.held.clone()
+            }
+        };
         Note {
-            devices: devices.collect(),
+            devices: self.wanted.iter().map(held).collect(),
             above: [self.above.clone(), leaving].concat(),
             round_trips_before,
         }
@@ -151,15 +173,21 @@ impl<'a> Segments<'a> {
 }
 
 impl Note {
-    /// What it knows of a device with these terms.
+    /// What it knows of a device whose programs stand.
     fn of(&self, wanted: &Held) -> Option<&Held> {
-        self.devices.iter().find(|known| {
-            let wanted = Held {
-                program: known.program,
-                ..wanted.clone()
-            };
-            known.program.is_some() && **known == wanted
-        })
+        let mut known = self.devices.iter();
+        known.find(|known| known.ifindex == wanted.ifindex && known.program.is_some())
+    }
+}
+
+impl Held {
+    /// Whether its connections are to have what they had.
+    fn is(&self, known: &Self) -> bool {
+        let before = Self {
+            program: self.program,
+            ..known.clone()
+        };
+        *self == before
     }
 }
 
@@ -170,7 +198,8 @@ fn want(link: &Link, source: &Source, owners: &Owners, slot: Slot, port: &Port) 
         return None;
     }
     // The link's own part refuses what cannot be planned.
-    let planned = plan(link, &ClassIds::default(), owners.questions()).ok()?;
+    let told = told_by_sockets(link);
+    let planned = plan(&told, &ClassIds::default(), owners.questions()).ok()?;
     Some(Wanted {
         held: Held {
             ifindex: port.device.index,
@@ -180,7 +209,7 @@ fn want(link: &Link, source: &Source, owners: &Owners, slot: Slot, port: &Port) 
             program: None,
         },
         plan: planned.tables,
-        stands: false,
+        step: Step::Load,
         program: None,
     })
 }
@@ -289,7 +318,8 @@ impl Part for Segments<'_> {
     }
 
     fn verify(&self) -> Result<(), Error> {
-        match self.wanted.iter().any(|wanted| !wanted.stands) {
+        let mut wanted = self.wanted.iter();
+        match wanted.any(|wanted| matches!(wanted.step, Step::Load)) {
             true => stock::verify_flow(),
             false => Ok(()),
         }
@@ -301,13 +331,23 @@ impl Part for Segments<'_> {
         if let Some(sockets) = &sockets {
             self.owners.ask(sockets, host.netns_cookie, self.slot)?;
         }
-        for wanted in self.wanted.iter_mut().filter(|wanted| !wanted.stands) {
+        for wanted in &mut self.wanted {
             let sockets = sockets.as_ref();
             let asking = wanted.held.who_slot.map(|slot| Asking { slot, sockets });
-            let rules = &wanted.plan.rules;
-            let program = load(&wanted.held.terms, rules, asking.as_ref(), None)?;
-            wanted.held.program = Some(program::id_of(&program)?);
-            wanted.program = Some(program);
+            match &mut wanted.step {
+                Step::Stand => {}
+                Step::Turn(before) => {
+                    let program = wanted.held.program.map(program::open).transpose()?;
+                    *before = program.as_ref().map(rules_of).transpose()?;
+                    wanted.program = program;
+                }
+                Step::Load => {
+                    let rules = &wanted.plan.rules;
+                    let program = load(&wanted.held.terms, rules, asking.as_ref(), None)?;
+                    wanted.held.program = Some(program::id_of(&program)?);
+                    wanted.program = Some(program);
+                }
+            }
         }
         let known = self.before.iter().flat_map(|note| &note.devices);
         for known in known {
@@ -328,7 +368,8 @@ impl Part for Segments<'_> {
         let known = known.and_then(|note| note.round_trips_before);
         let is_off = !self.wanted.is_empty();
         let now = is_off.then(round_trips::now).transpose()?.flatten();
-        let note = self.note(self.above_before(), known.or(now));
+        let round_trips_before = known.or(now);
+        let note = self.note(self.above_before(), round_trips_before, false);
         NOTES.write(self.netns_cookie, &note)?;
         let limits = self.above.iter();
         let limits: Vec<Request> = limits
@@ -339,15 +380,24 @@ impl Part for Segments<'_> {
             round_trips::turn_off()?;
         }
         for wanted in &self.wanted {
-            if let Some(program) = &wanted.program {
-                let Held {
-                    who_slot, terms, ..
-                } = &wanted.held;
-                let place = self.place(wanted.held.ifindex);
-                Hold::of_segments(&place).attach(*who_slot, terms, program, false)?;
+            let Some(program) = &wanted.program else {
+                continue;
+            };
+            let Held {
+                who_slot, terms, ..
+            } = &wanted.held;
+            let place = self.place(wanted.held.ifindex);
+            let hold = Hold::of_segments(&place);
+            match &wanted.step {
+                Step::Turn(_) => hold.turn(terms, &wanted.plan.rules, program)?,
+                _ => hold.attach(*who_slot, terms, program, false)?,
             }
         }
-        Ok(())
+        let turned = self.note(self.above_before(), round_trips_before, true);
+        match turned == note {
+            true => Ok(()),
+            false => NOTES.write(self.netns_cookie, &turned),
+        }
     }
 
     fn undo(&mut self, host: &mut Host) -> Vec<Error> {
@@ -355,9 +405,18 @@ impl Part for Segments<'_> {
             return Vec::new();
         }
         let mut failures = Vec::new();
-        for wanted in self.wanted.iter().filter(|wanted| !wanted.stands) {
+        for wanted in &self.wanted {
             let place = self.place(wanted.held.ifindex);
-            failures.extend(Hold::of_segments(&place).release().err());
+            let hold = Hold::of_segments(&place);
+            let known = self.before.as_ref();
+            let known = known.and_then(|note| note.of(&wanted.held));
+            failures.extend(match (&wanted.step, &wanted.program, known) {
+                (Step::Stand, ..) => None,
+                (Step::Turn(Some(rules)), Some(program), Some(known)) => {
+                    hold.turn(&known.terms, rules, program).err()
+                }
+                _ => hold.release().err(),
+            });
         }
         let Some(before) = &self.before else {
             let note = NOTES.read(self.netns_cookie).unwrap_or_default();
@@ -410,6 +469,6 @@ impl Part for Segments<'_> {
         let note = NOTES.read::<Note>(self.netns_cookie)?;
         let known = note.and_then(|note| note.round_trips_before);
         let known = known.filter(|_| turns_on.is_none());
-        NOTES.write(self.netns_cookie, &self.note(Vec::new(), known))
+        NOTES.write(self.netns_cookie, &self.note(Vec::new(), known, true))
     }
 }

@@ -197,7 +197,11 @@ impl<'a> Change<'a> {
                 terms,
                 program,
                 turns,
-            } => Hold::of_link(place).attach(record.who_slot, terms, program, *turns),
+            } => {
+                // These would take the rates that keep segments short for the applications' own.
+                Hold::of_segments(place).release()?;
+                Hold::of_link(place).attach(record.who_slot, terms, program, *turns)
+            }
             Hook::Detach => detach(netlink, place),
         }?;
         Ok(not_restored)

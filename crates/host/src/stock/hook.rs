@@ -142,7 +142,7 @@ pub(super) fn attached(netlink: &mut Netlink, device: u32) -> Result<Vec<u32>, E
 }
 
 /// Whether this kernel has tcx (Linux 6.6).
-fn has_tcx() -> bool {
+pub(super) fn has_tcx() -> bool {
     static HAS: OnceLock<bool> = OnceLock::new();
     // No device has the number 0: a kernel that knows the type misses the device.
     *HAS.get_or_init(|| query(0) != Err(libc::EINVAL))

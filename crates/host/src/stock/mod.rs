@@ -5,12 +5,14 @@
 //! [`change`] turns the one into the other ([`tree`], [`departure`], [`flow`]). [`program`] loads the
 //! BPF program that sees packets or connections, one for each link and policy. It comes last in each
 //! change, and [`record`] has its number: a program that is called says which policy is in force.
+//! [`backend`] chooses among backends by what [`features`] the kernel has.
 //! [`status`] reads counters.
 
 mod backend;
 mod change;
 mod decide;
 mod departure;
+mod features;
 pub(crate) mod flow;
 mod hook;
 mod part;
@@ -22,8 +24,8 @@ mod standing;
 mod status;
 mod tree;
 
-pub use backend::kernel;
-pub(crate) use backend::{Assigned, assign, can_set_rates};
+pub(crate) use backend::{Assigned, assign, can_set_rates, has};
+pub use backend::{Running, kernel};
 pub(crate) use part::{
     Stock, carriers, carries, limited, slots, verify_departure, verify_flow, verify_tree,
 };

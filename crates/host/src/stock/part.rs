@@ -150,6 +150,7 @@ impl<'a> Stock<'a> {
                 backend: step.record().shape.backend(),
                 receive: None,
                 without_ip: false,
+                opaque: Vec::new(),
             })
             .collect()
     }

@@ -251,7 +251,7 @@ pub(super) fn map_of(program: &OwnedFd, name: &str) -> Result<MapHandle, Error> 
 }
 
 /// A map's only value.
-fn read<T: Plain>(map: &MapHandle) -> Result<Option<Box<T>>, Error> {
+pub(super) fn read<T: Plain>(map: &MapHandle) -> Result<Option<Box<T>>, Error> {
     let value = map
         .lookup(&0u32.to_ne_bytes(), MapFlags::ANY)
         .map_err(BpfError::of("reading the state of classes"))?;

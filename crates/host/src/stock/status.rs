@@ -22,7 +22,7 @@ use crate::{
     link::{
         AqmStatus, ClassStatus, ConflictStatus, Conflicts, Counters as ClassCounters,
         DepartureStatus, DeviceState, FlowStatus, FlowTotals, LinkStatus, Share, TenantStatus,
-        is_without_ip, on_device, returned,
+        is_without_ip, on_device, opaque_above, returned,
     },
     os::{
         OsError, clock,
@@ -279,11 +279,9 @@ pub(super) fn of_link(
         _ => None,
     };
     let problem = match (&conflict, port) {
-        (Some(conflict), _) => Some(format!(
-            "{conflict}; `takt apply` puts takt back, `takt revert` forgets it"
-        )),
+        (Some(conflict), Some(port)) => Some(conflict.problem(port)),
         // Whatever it is now, these backends can serve it.
-        (None, None) => Some(returned::problem(&record.device, &host.ports()?, |_| None)),
+        (_, None) => Some(returned::problem(&record.device, &host.ports()?, |_| None)),
         (None, Some(_)) => standing
             .filter(|standing| standing.is_unfinished)
             .map(|_| "a takt died while it changed the link; `takt apply` completes it".to_owned()),
@@ -293,6 +291,13 @@ pub(super) fn of_link(
         .flat_map(|link| by_name(&link.classes).map(move |class| (link, class)))
         .map(|(link, class)| class_status(link, class, record, &counted))
         .collect();
+    let opaque = match port {
+        Some(port) => {
+            let ports = host.ports()?;
+            opaque_above(port.device.index, ports.iter().map(|port| &port.device))
+        }
+        None => Vec::new(),
+    };
     Ok(LinkStatus {
         device: port.map_or_else(|| record.device.clone(), |port| port.device.name.clone()),
         named: Some(record.device.clone()),
@@ -301,6 +306,7 @@ pub(super) fn of_link(
         attached: stands,
         device_state: port.map(|port| DeviceState::of(&port.device)),
         without_ip: port.is_some_and(|port| is_without_ip(&port.device)),
+        opaque,
         problem,
         conflict,
         generation: record.generation,

@@ -27,6 +27,7 @@ use crate::{
         conflict::{ConflictStatus, Conflicts},
         counted::Counted,
         managed::Managed,
+        opaque::opaque_above,
         program::Program,
         record::Record,
         returned::{self, GONE, refused_kind},
@@ -66,6 +67,8 @@ pub struct LinkStatus {
     pub device_state: Option<DeviceState>,
     /// Whether its packets are not IP (CAN and others): none can be classified, and CoDel is off.
     pub without_ip: bool,
+    /// Devices above it, such as MACsec's, whose packets are classified by what is outside.
+    pub opaque: Vec<String>,
     /// What is wrong, if anything is, and what to do about it.
     pub problem: Option<String>,
     /// Another program's change to the device; `None`: it carries takt, or is gone.
@@ -336,6 +339,7 @@ fn link_status(managed: &Managed, view: &View, with_flows: bool) -> LinkStatus {
     let counted = &managed.memory.counted();
     let received = managed.receive.as_ref().map(|side| side.memory.counted());
     let port = managed.port(ports);
+    let devices = ports.iter().map(|port| &port.device);
     let conflict = port.and_then(|port| conflict(managed, port, &view.conflicts));
     let gap = gap::status(managed, view.helper_running);
     let receive = receive::status(managed, received.as_ref(), ports, view.helper_running);
@@ -347,6 +351,7 @@ fn link_status(managed: &Managed, view: &View, with_flows: bool) -> LinkStatus {
         attached: port.is_some_and(|port| port.carries(managed.index)),
         device_state: port.map(|port| DeviceState::of(&port.device)),
         without_ip: port.is_some_and(|port| is_without_ip(&port.device)),
+        opaque: port.map_or_else(Vec::new, |port| opaque_above(port.device.index, devices)),
         problem: problem(managed, port, conflict.as_ref(), ports)
             .or_else(|| gap::problem(gap.as_ref()))
             .or_else(|| background::problem(managed, view.helper_running))
@@ -409,10 +414,8 @@ fn problem(
     conflict: Option<&ConflictStatus>,
     ports: &[Port],
 ) -> Option<String> {
-    if let Some(conflict) = conflict {
-        return Some(format!(
-            "{conflict}; `takt apply` puts takt back, `takt revert` forgets it"
-        ));
+    if let (Some(conflict), Some(port)) = (conflict, port) {
+        return Some(conflict.problem(port));
     }
     match port {
         None => {

@@ -9,7 +9,7 @@ use std::{
     io::{ErrorKind, Read},
     mem::MaybeUninit,
     os::{
-        fd::{AsRawFd, FromRawFd, OwnedFd},
+        fd::{AsFd, AsRawFd, FromRawFd, OwnedFd},
         unix::ffi::OsStrExt,
     },
     path::{Path, PathBuf},
@@ -17,10 +17,13 @@ use std::{
 
 use libbpf_rs::{Iter, Link, MapCore, MapFlags, ProgramMut};
 use libbpf_sys::BPF_CGROUP_SOCK_OPS;
-use takt_algo::{sys::takt_paced_link, to_bytes};
+use takt_algo::{
+    sys::{takt_paced_link, takt_rules},
+    to_bytes,
+};
 use takt_planner::flow::SocketRates;
 
-use super::program::{LINK, load_others};
+use super::program::{LINK, give, load_others};
 use crate::{
     bpf::{BpfError, pins},
     error::Error,
@@ -34,6 +37,8 @@ const EVENT: &str = "event";
 const STATE: &str = "state";
 /// What gives sockets their applications' rates back, when it is read.
 const BACK: &str = "back";
+/// What gives those that exist their rates, when it is read.
+const TAKE: &str = "take";
 /// What reports connections.
 pub(super) const COUNT: &str = "count";
 
@@ -78,21 +83,22 @@ impl<'a> Hold<'a> {
             // As when `/run` was emptied.
             self.release()?;
         }
-        let device = takt_paced_link {
-            netns_cookie: self.place.netns_cookie,
-            ifindex: self.place.ifindex,
-            header_bytes: terms.header_bytes,
-        };
-        map_of(program, LINK)?
-            .update(&0u32.to_ne_bytes(), to_bytes(&device), MapFlags::ANY)
-            .map_err(BpfError::of(SETTING))?;
+        self.name_device(terms, program)?;
         let progs = &skel.progs;
         match turns {
-            true => update(&self.dir()?.join(EVENT), program)?,
+            true => {
+                update(&self.dir()?.join(EVENT), program)?;
+                let take = self.dir()?.join(TAKE);
+                // An older takt has not pinned it.
+                if take.exists() {
+                    update(&take, &progs.takt_flow_take)?;
+                }
+            }
             false => {
                 let links = [
                     (&progs.takt_flow_state, STATE),
                     (&progs.takt_flow_back, BACK),
+                    (&progs.takt_flow_take, TAKE),
                     (&progs.takt_flow_count, COUNT),
                 ];
                 self.make(&links, program)?;
@@ -103,6 +109,29 @@ impl<'a> Hold<'a> {
             .attach()
             .map_err(BpfError::of(SETTING))?;
         run(&take).map(drop)
+    }
+
+    /// Give connections on the device other rates, by the programs that stand.
+    pub fn turn(
+        &self,
+        terms: &SocketRates,
+        rules: &takt_rules,
+        program: &OwnedFd,
+    ) -> Result<(), Error> {
+        self.name_device(terms, program)?;
+        give(program, rules, &terms.classes)?;
+        run(&open(&self.dir()?.join(TAKE))?).map(drop)
+    }
+
+    fn name_device(&self, terms: &SocketRates, program: &OwnedFd) -> Result<(), Error> {
+        let device = takt_paced_link {
+            netns_cookie: self.place.netns_cookie,
+            ifindex: self.place.ifindex,
+            header_bytes: terms.header_bytes,
+        };
+        map_of(program, LINK)?
+            .update(&0u32.to_ne_bytes(), to_bytes(&device), MapFlags::ANY)
+            .map_err(BpfError::of(SETTING))
     }
 
     /// The number of the program that sees connections begin; `None`: there is none.
@@ -197,7 +226,7 @@ fn see_connections(program: &OwnedFd) -> Result<OwnedFd, Error> {
 }
 
 /// Have a pinned link call another program from now on.
-fn update(pin: &Path, program: &OwnedFd) -> Result<(), Error> {
+fn update(pin: &Path, program: &impl AsFd) -> Result<(), Error> {
     let path = c_path(pin)?;
     // SAFETY: a terminated string that lives until the call returns.
     let link = unsafe { libbpf_sys::bpf_obj_get(path.as_ptr()) };
@@ -206,7 +235,11 @@ fn update(pin: &Path, program: &OwnedFd) -> Result<(), Error> {
     let link = unsafe { OwnedFd::from_raw_fd(link) };
     // SAFETY: descriptors that live until the call returns; no options.
     let done = unsafe {
-        libbpf_sys::bpf_link_update(link.as_raw_fd(), program.as_raw_fd(), std::ptr::null())
+        libbpf_sys::bpf_link_update(
+            link.as_raw_fd(),
+            program.as_fd().as_raw_fd(),
+            std::ptr::null(),
+        )
     };
     check(done, "changing the rates of sockets")
 }

@@ -10,4 +10,4 @@ mod program;
 
 pub(super) use count::Counts;
 pub(crate) use hold::Hold;
-pub(crate) use program::load;
+pub(crate) use program::{load, rules_of};

@@ -10,13 +10,13 @@ use libbpf_rs::{
     skel::{OpenSkel, SkelBuilder},
 };
 use takt_algo::sys::takt_rules;
-use takt_planner::flow::SocketRates;
+use takt_planner::flow::{FlowTerms, SocketRates};
 
 use crate::{
     bpf::{BpfError, btf, load_log},
     error::Error,
     stock::{
-        program::{give_rules, keep, map_of},
+        program::{give_rules, keep, map_of, read},
         sender::{Asking, Maps},
     },
 };
@@ -38,7 +38,7 @@ const SOCKETS: &str = "takt_flow_sock";
 /// The kernel keeps so many letters of a map's name.
 const SHOWN: usize = 15;
 
-/// Load all of a policy's programs, and keep the one that sees connections begin; it has the maps.
+/// Load the program that sees connections begin, which has the maps that the others share.
 /// `before`: that of the policy before, whose connections and counters go on.
 pub(crate) fn load(
     terms: &SocketRates,
@@ -59,16 +59,47 @@ pub(crate) fn load(
         reuse(&mut open.maps.takt_flow_class, before, CLASSES)?;
         reuse(&mut open.maps.takt_flow_sock, before, SOCKETS)?;
     }
+    let progs = &mut open.progs;
+    for later in [
+        &mut progs.takt_flow_take,
+        &mut progs.takt_flow_state,
+        &mut progs.takt_flow_back,
+        &mut progs.takt_flow_count,
+    ] {
+        later.set_autoload(false);
+    }
     let skel = open.load().map_err(btf::explain_rates_failure)?;
     give_rules(&skel.maps.takt_flow_rules, rules)?;
-    for class in &terms.classes {
+    give_rates(&skel.maps.takt_flow_rates, &terms.classes)?;
+    keep(skel.progs.takt_flow_event.as_fd())
+}
+
+/// Have a loaded program find classes and rates by these. Rates of other classes stay: no rule leads there.
+/// Connections that begin meanwhile may have the rate of another class.
+pub(super) fn give(
+    program: &OwnedFd,
+    rules: &takt_rules,
+    classes: &[FlowTerms],
+) -> Result<(), Error> {
+    give_rules(&map_of(program, RULES)?, rules)?;
+    give_rates(&map_of(program, RATES)?, classes)
+}
+
+fn give_rates(map: &impl MapCore, classes: &[FlowTerms]) -> Result<(), Error> {
+    for class in classes {
         let rate = class.bytes_per_s.to_ne_bytes();
-        skel.maps
-            .takt_flow_rates
-            .update(&class.id.to_ne_bytes(), &rate, MapFlags::ANY)
+        map.update(&class.id.to_ne_bytes(), &rate, MapFlags::ANY)
             .map_err(BpfError::of("giving the program its rates"))?;
     }
-    keep(skel.progs.takt_flow_event.as_fd())
+    Ok(())
+}
+
+/// The rules by which a loaded program finds classes.
+pub(crate) fn rules_of(program: &OwnedFd) -> Result<Box<takt_rules>, Error> {
+    read(&map_of(program, RULES)?)?.ok_or_else(|| {
+        let missing = libbpf_rs::Error::from_raw_os_error(libc::ENOENT);
+        BpfError::of("reading the rules of a program")(missing)
+    })
 }
 
 /// Load the others with the maps of that one. `who_slot`: where its answers are, if its rules ask.
