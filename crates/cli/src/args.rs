@@ -58,7 +58,8 @@ pub enum Command {
     /// Read a policy and report its errors; the host is not touched.
     ///
     /// With --kernel it also says whether that kernel could carry the policy out: exit code 3 if
-    /// not. It takes the kernel to be built with all that its version has.
+    /// not. It takes the kernel to be built with all that its version has. With --explain, and
+    /// run by root, it tries on the running kernel what the policy needs; nothing of it stays.
     #[command(
         after_help = "Examples:\n  takt check examples/media-server.toml\n  takt check \
                       examples/media-server.toml --kernel 6.1 --explain"
@@ -342,7 +343,7 @@ pub enum Command {
     },
 
     /// Write the manual pages of takt, its commands and taktd into a directory.
-    #[command(after_help = "Example:\n  takt man /usr/local/share/man/man1")]
+    #[command(after_help = "Example:\n  takt man ~/.local/share/man/man1")]
     Man {
         /// It must exist.
         directory: PathBuf,

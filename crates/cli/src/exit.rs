@@ -38,10 +38,13 @@ impl From<&Error> for Exit {
                 | OsError::Barred(_)
                 | OsError::TooManyFiles { .. }
                 | OsError::Lacking { .. }
-                | OsError::NoCgroup2,
+                | OsError::NoCgroup2
+                | OsError::NoProc
+                | OsError::NotTried { .. },
             )
             | Cause::Bpf(
                 BpfError::KernelLacks { .. }
+                | BpfError::KernelRefuses { .. }
                 | BpfError::NoBpffs { .. }
                 | BpfError::OpenBpffs { .. },
             )

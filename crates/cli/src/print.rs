@@ -16,6 +16,18 @@ use crate::{args::Output, exit::Exit, reasons::Reason};
 pub const WITHOUT_IP: &str =
     "its packets are not IP: no packet can be classified there, and CoDel is off";
 
+/// Of a link below devices whose packets it cannot read: one line.
+pub fn opaque(devices: &[String]) -> String {
+    match devices {
+        [] => String::new(),
+        devices => format!(
+            "packets of {} are in classes by what is outside: their own headers are sealed; a link on \
+             that device reads them\n",
+            devices.join(", ")
+        ),
+    }
+}
+
 /// Print a result. A closed output is not an error.
 pub fn result<T: Serialize>(output: Output, value: &T, text: impl FnOnce(&T) -> String) {
     let rendered = match output {

@@ -144,8 +144,12 @@ fn show(policy: &Policy, applied: &Applied, planned: Planned, output: Output) {
                 true => format!("{}: {}\n", outcome.device, print::WITHOUT_IP),
                 false => String::new(),
             };
+            let opaque = match outcome.opaque.is_empty() {
+                true => String::new(),
+                false => format!("{}: {}", outcome.device, print::opaque(&outcome.opaque)),
+            };
             format!(
-                "{}: {action}{backend}{receive}\n{without_ip}",
+                "{}: {action}{backend}{receive}\n{without_ip}{opaque}",
                 outcome.device
             )
         });

@@ -29,8 +29,10 @@ pub fn run(file: &Path, kernel: Option<Kernel>, explain: bool, output: Output) -
             if output == Output::Text {
                 print::warnings(&policy.warnings);
             }
-            let asked = kernel.or_else(|| explain.then(takt_host::kernel));
-            let backends = asked.map(|kernel| Backends::of(&policy, kernel));
+            let backends = match kernel {
+                Some(kernel) => Some(Backends::on(&policy, kernel)),
+                None => explain.then(|| Backends::here(&policy)),
+            };
             let are_found = backends.as_ref().is_none_or(Backends::are_found);
             let value = json!({
                 "ok": are_found,
@@ -43,8 +45,11 @@ pub fn run(file: &Path, kernel: Option<Kernel>, explain: bool, output: Output) -
             });
             print::result(output, &value, |_| {
                 let valid = format!("{}: valid, {}\n", file.display(), contents(&policy));
-                let told = backends.as_ref().filter(|_| explain || !are_found);
-                valid + &told.map(Backends::text).unwrap_or_default()
+                let told = backends.as_ref().map(|told| match explain || !are_found {
+                    true => told.text(),
+                    false => told.not_tried(),
+                });
+                valid + &told.unwrap_or_default()
             });
             match are_found {
                 true => Exit::Done,

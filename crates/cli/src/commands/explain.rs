@@ -21,11 +21,31 @@ pub fn run(code: Option<&str>, output: Output) -> Exit {
     Exit::Done
 }
 
-/// A code a line, with its words in `takt status` and `takt doctor`.
+/// By area, a code a line: without the area, with its title, or with its words in `takt status` and
+/// `takt doctor` where it has some.
 fn list(entries: &[Entry]) -> String {
-    let lines = entries.iter().map(|entry| {
-        let line = format!("{:<36} {}", entry.code, entry.shown_as.join(", "));
-        format!("{}\n", line.trim_end())
-    });
-    lines.collect()
+    const TITLE_WIDTH: usize = 62;
+    let mut text = String::new();
+    let mut entries: Vec<&Entry> = entries.iter().collect();
+    // In order within an area, and areas by their first one.
+    let mut areas: Vec<&str> = Vec::new();
+    for entry in &entries {
+        if !areas.contains(&entry.area()) {
+            areas.push(entry.area());
+        }
+    }
+    entries.sort_by_key(|entry| areas.iter().position(|area| *area == entry.area()));
+    for of_area in entries.chunk_by(|one, other| one.area() == other.area()) {
+        text += &format!("takt::{}\n", of_area[0].area());
+        for entry in of_area {
+            let name = entry.code.rsplit_once("::").map_or("", |(_, name)| name);
+            let title = entry.title();
+            let title = match title.char_indices().nth(TITLE_WIDTH) {
+                Some((end, _)) => format!("{}...", title[..end].trim_end()),
+                None => title,
+            };
+            text += &format!("  {name:<28} {title}\n");
+        }
+    }
+    text + "`takt explain NAME` says more, also of every word that an output shows.\n"
 }

@@ -2,8 +2,9 @@
 
 super::reasons! {
 MISSED = "takt::beats::missed" ["missed"]: "
-Slots that came while the member whose turn it was could not run: it slept, waited for a lock or for
-input, or had not yet finished the beat before. The time went to ordinary threads.
+Jobs that were lost: from the first of their slots until the next job no member could run. It slept, waited
+for a lock or for input, or had not yet finished the beat before. The time went to ordinary threads. A
+thread that wakes within its slot has the rest of it, and has missed nothing: see lateness.
 ";
 OVERRUNS = "takt::beats::overruns" ["overruns"]: "
 Jobs that were cut because the budget or the slot was over, or that had no chance to go on before it was

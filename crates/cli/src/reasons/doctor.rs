@@ -19,6 +19,11 @@ The queueing discipline is a BPF program, for which Linux 6.16 or newer with CON
 CONFIG_BPF_SYSCALL and CONFIG_DEBUG_INFO_BTF is needed. Without it there are no links: neither pacing,
 background nor stations.
 ";
+CODEL = "takt::doctor::codel" ["codel"]: "
+The backend `tree` manages queues by the kernel's own codel and fq_codel (CONFIG_NET_SCH_CODEL,
+CONFIG_NET_SCH_FQ_CODEL). Without them links on it need aqm = \"off\" in their classes; other backends do
+without.
+";
 SOCKETS = "takt::doctor::sockets" ["sockets"]: "
 Rules by application, user, control group and unit need cgroup2, CONFIG_CGROUP_BPF and function
 tracing. Rules by address and port do without.

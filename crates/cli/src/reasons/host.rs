@@ -7,6 +7,12 @@ release that brought it. `takt doctor` tries every feature on the running kernel
 boots one that has them all. Links need Linux 6.16 or newer with CONFIG_NET_SCH_BPF, threads on the
 beat 6.16 or newer with CONFIG_SCHED_CLASS_EXT; `takt dispatch` keeps tasks on others.
 ";
+KERNEL_REFUSES = "takt::host::kernel_refuses": "
+The kernel answers \"Operation not permitted\" before it has looked at the program, to a process with all
+capabilities. It was built without what such programs need, is locked down (/sys/kernel/security/lockdown),
+or has a security module that forbids them (/sys/kernel/security/lsm; `mount -t securityfs none
+/sys/kernel/security` shows both). What does not need these programs works.
+";
 CAPABILITY = "takt::host::capability": "
 Loading programs into the kernel and changing devices takes privileges: CAP_NET_ADMIN,
 CAP_PERFMON and CAP_BPF, which root has. What other users may ask for goes through taktd instead:
@@ -56,6 +62,15 @@ NO_CGROUP2 = "takt::host::no_cgroup2": "
 Rules by application, user, control group or unit recognise sockets by programs at the root of
 cgroup2, so that has to be mounted: `mount -t cgroup2 none /sys/fs/cgroup`.
 ";
+NO_PROC = "takt::host::no_proc": "
+In /proc takt reads which privileges it has and in which network namespace it runs. A chroot or a rescue
+system often lacks it: `mount -t proc proc /proc`, and the file systems that `takt doctor` names then.
+";
+NOT_TRIED = "takt::host::not_tried": "
+Qdiscs, classifiers and hooks are tried in a network namespace that is gone afterwards. Making one takes
+CAP_SYS_ADMIN, and a unit of systemd's may forbid it (RestrictNamespaces=). What was not tried may be
+there or not.
+";
 NO_IFB = "takt::host::no_ifb": "
 Incoming traffic in the background waits in a device of kind ifb, which takt makes. The kernel has no
 such devices: CONFIG_IFB is missing, or its module. receive = false in the classes with priority =
@@ -89,8 +104,8 @@ came back in a trial; an earlier takt did not try, and a kernel's module may be 
 ";
 QDISC_CHANGED = "takt::host::qdisc_changed": "
 The device carried takt, and carries something else now: a user changed it with tc, or a network
-manager did. It is left as it is. `takt apply` takes it again (with --replace if need be), `takt
-revert` forgets it.
+manager did. It is left as it is. `takt apply` takes a device again that has no qdisc of its own, `takt
+apply --replace` one that has; `takt revert` forgets the link.
 ";
 CONGESTION_CHANGED = "takt::host::congestion_changed": "
 A policy with [crowd] made takt the congestion control of new flows in this network namespace, and

@@ -1,7 +1,7 @@
 //! Why a packet waits or is lost, by the counters of `takt status`.
 
 super::reasons! {
-DROPPED = "takt::status::dropped" ["dropped", "dropped_packets", "dropped_bytes"]: "
+DROPPED = "takt::status::dropped" ["dropped", "dropped_packets", "dropped_packets_ps", "dropped_bytes"]: "
 Packets that found the queue of their class, flow or station full (queue_packets), or the link's
 store of 65,534. A sender that keeps no pace and hears of no losses, such as UDP, fills any queue; a
 longer one only adds delay. Of datagrams to taktd: the kernel dropped them unread, because more came
@@ -13,12 +13,12 @@ Packets that CoDel dropped because their queue stood: its delay was at or above 
 less, which keeps the queue short; a few in a thousand are usual. aqm = \"off\" in the class turns it
 off, and the queue grows to queue_packets.
 ";
-AQM_MARKED = "takt::status::aqm_marked" ["aqm_marked_packets", "ecn"]: "
+AQM_MARKED = "takt::status::aqm_marked" ["aqm_marked_packets", "marked_packets_ps", "ecn"]: "
 Packets that CoDel would have dropped, or that an L4S sender's queue delayed for more than a
 millisecond. They were sent, and for each a later packet of the same flow carries the mark \"congestion
 experienced\" (ECN), which its sender takes as it takes a loss. The link has ecn = true.
 ";
-THINNED = "takt::status::thinned" ["thinned_packets", "thinned_bytes", "access_point"]: "
+THINNED = "takt::status::thinned" ["thinned_packets", "thinning_paused_ms", "thinned_bytes", "access_point"]: "
 Pure acknowledgements of TCP that were queued when a newer one of their flow arrived, which says all
 that they said: it took their place. The qdisc counts them as dropped; they are no loss. The link is on the
 device of a [crowd] with access_point = true.
@@ -27,7 +27,7 @@ FLUSHED = "takt::status::flushed" ["flushed", "flushed_packets", "flushed_bytes"
 Packets that were discarded because the device went down, or was taken away. The kernel empties every
 queueing discipline then.
 ";
-HELD = "takt::status::held" ["held", "held_packets", "holds", "held_by_tasks_ns", "held_by_link_ns", "waits_for"]: "
+HELD = "takt::status::held" ["held", "throttled", "held_packets", "holds", "held_by_tasks_ns", "held_by_link_ns", "waits_for"]: "
 Held is not dropped. Packets of a class in the background wait for one of two things: `task more
 important`, the processor runs a task with a better priority than the one that sent them; `link busy`,
 others have packets for the link. They leave within a millisecond after the task has stopped. Packets
@@ -42,7 +42,7 @@ LINK_BUSY = "takt::status::link_busy" ["link busy"]: "
 What is in the background waits because others have packets for the link; it goes last. `floor` in
 the class promises it a little in any case.
 ";
-LATE = "takt::status::late" ["worst late", "late_max_ns"]: "
+LATE = "takt::status::late" ["late", "worst late", "late_max_ns"]: "
 The longest that a frame of the class left after the moment its clock named. A frame waits for the one
 before it, for better priorities, and for a timer. The average rate does not suffer: what is late is
 caught up, up to lag_max.
@@ -110,6 +110,11 @@ WITHOUT_IP = "takt::status::without_ip" ["without_ip"]: "
 The device's packets are not IP: it is a CAN bus, an IEEE 802.15.4 radio or of a similar kind. Takt
 reads no header of theirs, so no match holds and all are of the default class, with its rate. CoDel
 (aqm) is off there: it drops to slow a sender down, and these take no such sign.
+";
+OPAQUE = "takt::status::opaque" ["opaque"]: "
+Devices above the link's that seal what they send through it: MACsec encrypts, and tunnels have headers of
+their own before the packets. The link sees what is outside, and classifies by that; for MACsec
+all is of the default class. A link on the device above, such as macsec0 or gre1, reads the packets.
 ";
 RECORD_LOST = "takt::status::record_lost" ["lost"]: "
 What takt wrote down of this link or of the tasks is gone from /run/takt or from the kernel's maps.

@@ -39,6 +39,8 @@ impl From<&OsError> for &'static Reason {
             OsError::TooManyFiles { .. } => &host::TOO_MANY_FILES,
             OsError::Lacking { .. } => &host::LACKING,
             OsError::NoCgroup2 => &host::NO_CGROUP2,
+            OsError::NoProc => &host::NO_PROC,
+            OsError::NotTried { .. } => &host::NOT_TRIED,
             OsError::File { .. } => &host::FILE,
             OsError::Netlink { .. } => &host::NETLINK,
         }
@@ -59,6 +61,7 @@ impl From<&BpfError> for &'static Reason {
     fn from(error: &BpfError) -> Self {
         match error {
             BpfError::KernelLacks { .. } => &host::KERNEL_LACKS,
+            BpfError::KernelRefuses { .. } => &host::KERNEL_REFUSES,
             BpfError::NoBpffs { .. } => &host::NO_BPFFS,
             BpfError::OpenBpffs { .. } => &host::OPEN_BPFFS,
             BpfError::OtherVersion { .. } | BpfError::OtherVersionElsewhere { .. } => {

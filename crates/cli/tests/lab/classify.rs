@@ -83,7 +83,7 @@ fn classified_wire(backend: &str) -> Wire {
 
 /// The kernel reports new addresses to their multicast groups some seconds later. Waiting costs
 /// nothing in virtual time.
-fn settle() {
+pub fn settle() {
     thread::sleep(Duration::from_secs(20));
 }
 

@@ -29,6 +29,28 @@ pub fn of_machine(machine: &str) -> f64 {
     known.map_or(0.0, |known| known.cpu_s)
 }
 
+/// In one of so many rounds a test runs whose machine works for so many seconds: these few are most of
+/// what all take.
+const LONG: [(f64, usize); 2] = [(40.0, 4), (12.0, 2)];
+
+/// The number of rounds of which a test runs in one.
+pub fn shares(machine: &str, test: &str) -> usize {
+    let known = BASELINE.machines.get(machine);
+    let cost_s = known.and_then(|known| known.tests.get(test));
+    cost_s.map_or(1, |cost_s| shares_of(*cost_s))
+}
+
+fn shares_of(cost_s: f64) -> usize {
+    let long = LONG.iter().find(|(from_s, _)| cost_s >= *from_s);
+    long.map_or(1, |(_, shares)| *shares)
+}
+
+#[test]
+fn long_tests_take_turns() {
+    assert_eq!([0.1, 11.9].map(shares_of), [1, 1]);
+    assert_eq!([12.0, 39.9, 40.0, 400.0].map(shares_of), [2, 2, 4, 4]);
+}
+
 /// The part of a machine's tests that a test belongs to, where all take about as long; none for a
 /// new test.
 pub fn part(machine: &str, parts: usize, test: &str) -> Option<usize> {

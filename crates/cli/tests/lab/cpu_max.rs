@@ -171,7 +171,7 @@ fn the_tightest_limit_above_a_thread_holds() {
 fn one_groups_limit_costs_no_other() {
     DEFAULT.run(|| {
         let others = Group::new("others");
-        let groups: Vec<_> = (0..130).map(|n| others.below(&format!("{n}"))).collect();
+        let groups: Vec<_> = (0..200).map(|n| others.below(&format!("{n}"))).collect();
         for group in &groups {
             group.set("cpu.max", "1000 1000000");
         }

@@ -250,17 +250,17 @@ fn segments_are_split_or_kept_as_the_policy_says() {
     DEFAULT.run(|| {
         let wire = Wire::new(1);
         run("ethtool -K near1 tx on sg on tso on gso on").ok();
-        let keep = SLOW.replace(
-            "rate = \"100mbit\"",
-            "rate = \"100mbit\"\npackets = \"gso\"",
-        );
+        let [keep, split, bound] = ["gso", "mtu", "auto"].map(|packets| {
+            let keys = format!("rate = \"100mbit\"\npackets = \"{packets}\"");
+            SLOW.replace("rate = \"100mbit\"", &keys)
+        });
         apply(&keep).ok();
         assert_eq!(wire.gso_max_segs(), 65535);
         send_by_tcp(&format!("{}:5000", wire.far_v4()), 200_000);
         let kept = link("near1").class("default").clone();
         assert!(kept.gso_packets > 0, "{kept:#?}");
 
-        apply(SLOW).says(&["near1: updated"]).ok();
+        apply(&split).says(&["near1: updated"]).ok();
         assert_eq!(wire.gso_max_segs(), 1);
         send_by_tcp(&format!("{}:5000", wire.far_v4()), 200_000);
         let split = link("near1").class("default").clone();
@@ -270,8 +270,7 @@ fn segments_are_split_or_kept_as_the_policy_says() {
         assert!(bytes / packets <= 1514, "{split:#?}");
 
         // They take the link for a millisecond: eight frames.
-        let bounded = keep.replace("\"gso\"", "\"auto\"");
-        apply(&bounded).says(&["near1: updated"]).ok();
+        apply(&bound).says(&["near1: updated"]).ok();
         assert_eq!(wire.gso_max_segs(), 8);
         send_by_tcp(&format!("{}:5000", wire.far_v4()), 200_000);
         let bursts = link("near1").class("default").clone();

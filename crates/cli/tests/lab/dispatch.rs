@@ -8,17 +8,13 @@ use std::{
 };
 
 use nix::{
-    sys::{
-        signal::{Signal, kill},
-        time::TimeSpec,
-    },
-    time::{ClockId, ClockNanosleepFlags, clock_nanosleep},
+    sys::signal::{Signal, kill},
     unistd::Pid,
 };
 
 use crate::{
     machine::{OLDEST, REALTIME},
-    metronome::{MS, Shell, US, now_ns, sleep_ms, spin, take_name},
+    metronome::{MS, Shell, US, now_ns, sleep_ms, sleep_until, spin, take_name},
     shell::run,
     takt::{POLICY, apply, takt},
 };
@@ -80,15 +76,6 @@ fn late_ns(enter: impl FnOnce() + Send + 'static) -> Vec<u64> {
     let mut late_ns = thread.join().unwrap();
     late_ns.sort_unstable();
     late_ns
-}
-
-fn sleep_until(time_ns: u64) {
-    let until = TimeSpec::new(
-        (time_ns / 1_000_000_000) as i64,
-        (time_ns % 1_000_000_000) as i64,
-    );
-    let clock = ClockId::CLOCK_MONOTONIC;
-    clock_nanosleep(clock, ClockNanosleepFlags::TIMER_ABSTIME, &until).unwrap();
 }
 
 fn enter_fifo() {

@@ -146,6 +146,40 @@ fn that_took_takts_place_is_reported_and_left_alone() {
     });
 }
 
+/// In each state the command that `status` names is the one that works.
+#[test]
+fn what_status_advises_takes_the_device_back() {
+    DEFAULT.run(|| {
+        let _wire = Wire::new(1);
+        apply(POLICY).ok();
+        run("tc qdisc del dev near1 root").ok();
+        takt("status")
+            .says(&["; `takt apply` puts takt back"])
+            .ends_with(4);
+        apply(POLICY).says(&["near1: attached"]).ok();
+
+        run("tc qdisc replace dev near1 root handle 99: fq").ok();
+        takt("status")
+            .says(&["`takt apply --replace`"])
+            .ends_with(4);
+        apply_with("--replace", POLICY)
+            .says(&["near1: attached"])
+            .ok();
+
+        run("tc qdisc replace dev near1 root handle 98: htb default 1").ok();
+        run("tc class add dev near1 parent 98: classid 98:1 htb rate 10mbit").ok();
+        let advised = "tc qdisc del dev near1 root";
+        takt("status").says(&[advised]).ends_with(4);
+        apply_with("--replace", POLICY).ends_with(4);
+        run(advised).ok();
+        apply(POLICY).says(&["near1: attached"]).ok();
+        takt("status").ok();
+        takt("revert").ok();
+        run("tc qdisc del dev near1 root");
+        assert_no_trace();
+    });
+}
+
 #[test]
 fn a_deleted_qdisc_is_reported_and_put_back_by_apply() {
     DEFAULT.run(|| {
@@ -178,6 +212,6 @@ fn a_changed_segment_limit_is_put_right_by_apply() {
         apply(POLICY).ok();
         run("ip link set dev near1 gso_max_segs 100").ok();
         apply(POLICY).says(&["near1: updated"]).ok();
-        assert_eq!(wire.gso_max_segs(), 1);
+        assert_eq!(wire.gso_max_segs(), 8);
     });
 }

@@ -18,7 +18,7 @@ use nix::unistd::{SysconfVar, sysconf};
 
 use crate::{
     boot::{Boot, VARIABLE},
-    dispatch, hwsim, keeper, kernel_log, rounds, stress, systemd,
+    costs, dispatch, hwsim, keeper, kernel_log, rounds, stress, systemd,
 };
 
 /// By the host's clock, which says little: a busy host takes several times as long as an idle one.
@@ -169,7 +169,8 @@ impl Machine {
         let name = name_of::<F>();
         match env::var(VARIABLE) {
             Ok(here) if here == Boot::of(self, name).to_string() => {
-                if !rounds::is_its_turn(name, self.shares()) {
+                let shares = self.shares().max(costs::shares(&self.to_string(), name));
+                if !rounds::is_its_turn(name, shares) {
                     return println!("{NOT_ITS_TURN}");
                 }
                 settle();
@@ -212,12 +213,14 @@ impl Machine {
         if self == DEFAULT { 4 } else { 1 }
     }
 
-    /// In a run by rounds, one of so many runs a test. A fault that shows only there may thus be
-    /// found some commits later; these tests take longest.
+    /// In a run by rounds, one of so many runs a test, or of more if it takes long ([`costs`]). A fault
+    /// that shows only there may thus be found some commits later; these tests take longest.
     fn shares(self) -> usize {
         match self {
             NEWEST | TWO_CACHES => 3,
             OLDEST | TOO_OLD => 2,
+            // Most tests are here: all of them are an hour of two processors.
+            _ if [DEFAULT, DEFAULT.alone(), TWO_PROCESSORS].contains(&self) => 2,
             _ => 1,
         }
     }

@@ -7,7 +7,10 @@ use std::{
     time::Duration,
 };
 
-use nix::time::{ClockId, clock_gettime};
+use nix::{
+    sys::time::TimeSpec,
+    time::{ClockId, ClockNanosleepFlags, clock_gettime, clock_nanosleep},
+};
 use takt_algo::{
     Plain, from_bytes,
     sys::{TAKT_MEMBERS, takt_beats, takt_cpu, takt_member, takt_task},
@@ -22,6 +25,12 @@ pub const US: u64 = 1_000;
 pub fn now_ns() -> u64 {
     let now = clock_gettime(ClockId::CLOCK_MONOTONIC).unwrap();
     now.tv_sec() as u64 * NS_PER_S + now.tv_nsec() as u64
+}
+
+pub fn sleep_until(time_ns: u64) {
+    let until = TimeSpec::new((time_ns / NS_PER_S) as i64, (time_ns % NS_PER_S) as i64);
+    let clock = ClockId::CLOCK_MONOTONIC;
+    clock_nanosleep(clock, ClockNanosleepFlags::TIMER_ABSTIME, &until).unwrap();
 }
 
 pub fn spin(for_ns: u64) {

@@ -211,11 +211,12 @@ fn accepting_or_sending_makes_the_owner() {
 fn what_is_sent_after_close_still_counts() {
     DEFAULT.run(|| {
         let _wire = quiet_wire();
-        apply(&POLICY.replace(
+        let slow = POLICY.replace(
             "match = { app = \"player\" }",
             "rate = \"1mbit\"\nmatch = { app = \"player\" }",
-        ))
-        .ok();
+        );
+        // Frames are counted.
+        apply(&slow.replacen("]\n", "]\npackets = \"mtu\"\n", 1)).ok();
         let listener = near_listener();
         let before = link("near1");
         let mut far = as_thread("player", || {

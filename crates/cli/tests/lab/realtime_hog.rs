@@ -22,7 +22,7 @@ use serde_json::Value;
 
 use crate::{
     machine::{DEFAULT, NEWEST, TWO_PROCESSORS},
-    metronome::{MS, now_ns, sleep_ms, spin, state, take_name},
+    metronome::{MS, US, now_ns, sleep_ms, spin, state, take_name},
     takt::{apply, assert_no_trace, takt},
 };
 
@@ -112,7 +112,7 @@ fn what_counts_is_how_long_others_wait_and_not_whether_it_sleeps() {
             (4 * MS, true),
             (20_000, false),
         ] {
-            let longest_ns = beside_a_sleeper(400 * MS, sleeps_ns);
+            let longest_ns = beside_a_sleeper(400 * MS, sleeps_ns, 4 * S);
             println!("sleeps {sleeps_ns} ns: {longest_ns} ns");
             assert!(
                 longest_ns < 5 * S / 2,
@@ -125,8 +125,30 @@ fn what_counts_is_how_long_others_wait_and_not_whether_it_sleeps() {
     });
 }
 
+/// The realtime thread has 1, 50 and 99 % of the time.
+#[test]
+fn beside_any_part_of_the_time_others_wait_about_as_long_as_without_beats() {
+    DEFAULT.run(|| {
+        for works_us in [400, 20_000, 39_600] {
+            let sleeps_us = 40_000 - works_us;
+            let longest_ns = || beside_a_sleeper(works_us * US, sleeps_us * US, 2 * S);
+            let kernels_ns = longest_ns();
+            apply(UNUSED).ok();
+            let longest_ns = longest_ns();
+            println!("works {works_us} us: {longest_ns} ns, without beats {kernels_ns}");
+            assert!(
+                longest_ns <= 2 * kernels_ns,
+                "works {works_us} us: {longest_ns} > 2 * {kernels_ns}"
+            );
+            assert_eq!(state(), "enabled", "works {works_us} us");
+            takt("revert").ok();
+        }
+        assert_no_trace();
+    });
+}
+
 /// The longest wait of an ordinary thread beside a realtime one that works and sleeps by turns.
-fn beside_a_sleeper(works_ns: u64, sleeps_ns: u64) -> u64 {
+fn beside_a_sleeper(works_ns: u64, sleeps_ns: u64, for_ns: u64) -> u64 {
     let ends = Arc::new(AtomicBool::new(false));
     let is_over = Arc::clone(&ends);
     let ordinary = thread::spawn(move || {
@@ -144,7 +166,7 @@ fn beside_a_sleeper(works_ns: u64, sleeps_ns: u64) -> u64 {
         take_name("hog");
         on_the_first_processor();
         set_realtime(10);
-        let end_ns = now_ns() + 4 * S;
+        let end_ns = now_ns() + for_ns;
         while now_ns() < end_ns {
             spin(works_ns);
             thread::sleep(Duration::from_nanos(sleeps_ns));

@@ -5,7 +5,7 @@ use std::{fs, os::unix::process::CommandExt, process::Command};
 use crate::{
     machine::{DEFAULT, OLDEST, WITHOUT_BPF_QDISCS, on_old_kernels},
     shell::{Ran, run, run_command},
-    takt::{POLICY, apply, apply_with, assert_no_trace, link, takt},
+    takt::{POLICY, apply, apply_with, as_nobody, assert_no_trace, link, takt},
     wire::Wire,
 };
 
@@ -143,7 +143,12 @@ fn a_missing_capability_is_named() {
                 .ends_with(3);
         }
         run_command(as_nobody().arg("doctor"))
-            .says(&["CAP_"])
+            .says(&[
+                "CAP_",
+                "not tried codel",
+                "not tried receive",
+                "not tried beats       see",
+            ])
             .ends_with(3);
         assert!(wire.root_qdisc().starts_with("qdisc noqueue"));
         assert_no_trace();
@@ -175,6 +180,44 @@ fn lacks_bpf_qdiscs(wire: &Wire) {
     assert_no_trace();
 }
 
+/// Its interpreter runs what the kernel's own qdiscs need. The setting is one of the host's own network
+/// namespace, which is that of the kernel's threads.
+#[test]
+fn a_kernel_that_compiles_no_programs_gets_another_backend() {
+    let there = |line: &str| {
+        let words = line.split_whitespace();
+        let mut enter = Command::new("nsenter");
+        run_command(enter.arg("--net=/proc/2/ns/net").args(words))
+    };
+    DEFAULT.alone().run(|| {
+        there("ip link add near9 type dummy").ok();
+        there("ip link set near9 up").ok();
+        there("sysctl -qw net.core.bpf_jit_enable=0").ok();
+        let policy = GOOD.replace("near1", "near9");
+        let apply = |policy: &str| {
+            fs::write(POLICY, policy).unwrap();
+            there(&format!("takt apply {POLICY}"))
+        };
+        let tried = std::panic::catch_unwind(|| {
+            there("takt doctor")
+                .says(&["bpf_jit_enable=1"])
+                .ends_with(3);
+            let demanded = policy.replacen("rate", "backend = \"takt\"\nrate", 1);
+            apply(&demanded).says(&["bpf_jit_enable = 1"]).ends_with(3);
+            let class = "[[link.near9.class]]\nname = \"mine\"\nmatch = { user = 0 }\n";
+            apply(&format!("{policy}{class}"))
+                .says(&["owners of sockets"])
+                .ends_with(3);
+            apply(&policy).says(&["near9: attached"]).ok();
+            there("tc qdisc show dev near9").says(&["qdisc htb"]).ok();
+            there("takt revert").ok();
+        });
+        there("sysctl -qw net.core.bpf_jit_enable=1").ok();
+        there("ip link del near9").ok();
+        tried.unwrap();
+    });
+}
+
 /// Trees work there; what else takt has says what it lacks, in words and not in the verifier's.
 #[test]
 fn the_oldest_kernel_is_told_what_it_lacks() {
@@ -194,13 +237,6 @@ fn the_oldest_kernel_is_told_what_it_lacks() {
             .ends_with(3);
         assert_no_trace();
     });
-}
-
-fn as_nobody() -> Command {
-    const NOBODY: u32 = 65534;
-    let mut takt = Command::new("takt");
-    takt.uid(NOBODY).gid(NOBODY);
-    takt
 }
 
 /// Root without one capability and without CAP_SYS_ADMIN, which includes many.

@@ -97,6 +97,51 @@ fn queues_that_cannot_be_limited_have_no_plan_either() {
     });
 }
 
+/// A mount that nothing can be written to, until this is dropped.
+struct ReadOnly(&'static str);
+
+impl ReadOnly {
+    fn mount(mount: &'static str) -> Self {
+        run(&format!("mount -o remount,ro {mount}")).ok();
+        Self(mount)
+    }
+}
+
+impl Drop for ReadOnly {
+    fn drop(&mut self) {
+        run(&format!("mount -o remount,rw {}", self.0));
+    }
+}
+
+#[test]
+fn file_systems_that_are_read_only_are_named() {
+    DEFAULT.alone().run(|| {
+        let wire = Wire::new(1);
+        let nothing = Inventory::take();
+        for first in [None, Some(OLD)] {
+            first.map(|policy| apply(policy).ok());
+            let before = Inventory::take();
+            for mount in ["/sys/fs/bpf", "/run"] {
+                let read_only = ReadOnly::mount(mount);
+                let says = [&*format!("remount,rw {mount}"), "host::lacking"];
+                apply("[link.near1]\nrate = \"50mbit\"\n")
+                    .says(&says)
+                    .ends_with(3);
+                if first.is_some() {
+                    takt("revert").says(&says).ends_with(3);
+                }
+                wire.assert_passes();
+                let rates: Vec<u64> = status().0.iter().map(|link| link.rate_bps).collect();
+                assert_eq!(rates, first.map_or(vec![], |_| vec![100_000_000]));
+                drop(read_only);
+                before.assert_is_back();
+            }
+            takt("revert").ok();
+        }
+        nothing.assert_is_back();
+    });
+}
+
 #[test]
 fn what_fails_half_way_is_taken_back() {
     DEFAULT.alone().run(|| {

@@ -31,7 +31,7 @@ const PINS: &str = "/sys/fs/bpf/takt-segments";
 
 fn policy(backend: &str) -> String {
     format!(
-        "[link.near1]\npackets = \"auto\"\nrate = \"1gbit\"\nbackend = \"{backend}\"\n\
+        "[link.near1]\nrate = \"1gbit\"\nbackend = \"{backend}\"\n\
          [[link.near1.class]]\nname = \"slow\"\nrate = \"8mbit\"\naqm = \"off\"\n\
          match = {{ proto = \"tcp\", dst_port = 5001 }}\n\
          [[link.near1.class]]\nname = \"default\"\nrate = \"800mbit\"\naqm = \"off\"\n"
@@ -82,6 +82,12 @@ impl Connection {
         (after.bytes - before.bytes) / (after.packets - before.packets)
     }
 
+    /// Whether it has the rate of a class of so many Mbit/s, 5 % above that or a little less, since TCP
+    /// counts payload.
+    fn is_limited_for(&self, mbit: u64) -> bool {
+        (mbit * 120_000..=mbit * 132_000).contains(&self.rate())
+    }
+
     fn rate(&self) -> u64 {
         let (mut rate, mut size) = (0u64, 8);
         // SAFETY: the kernel writes at most 8 bytes.
@@ -129,7 +135,7 @@ fn are_short_where_a_class_is_slow(backend: &str) {
     assert_eq!(fast.rate(), u64::MAX);
 
     // A policy without short segments gives them back, and takes them again.
-    apply(&policy(backend).replacen("\"auto\"", "\"gso\"", 1)).ok();
+    apply(&policy(backend).replacen("]\n", "]\npackets = \"gso\"\n", 1)).ok();
     assert_eq!((old.rate(), new.rate()), (u64::MAX, u64::MAX));
     assert_eq!(fs::read_to_string(ROUND_TRIPS).unwrap(), before);
     apply(&policy(backend)).ok();
@@ -172,7 +178,7 @@ fn of_a_slow_link_are_short() {
         let mut old = Connection::open(&wire, 5001);
         assert!(old.mean_packet_bytes(&wire, 200_000) > 8 * FRAME);
         // 5,000 bytes.
-        apply("[link.near1]\npackets = \"auto\"\nrate = \"40mbit\"\n").ok();
+        apply("[link.near1]\nrate = \"40mbit\"\n").ok();
         let _daemon = Daemon::start();
         assert_eq!(wire.gso_max_segs(), 3);
         for connection in [&mut old, &mut Connection::open(&wire, 5001)] {
@@ -207,10 +213,7 @@ fn that_are_longer_are_counted() {
         // Other hosts' and the kernel's own packets are in the default class.
         let class =
             "[[link.near1.class]]\nname = \"quic\"\nmatch = { proto = \"udp\", dst_port = 9 }\n";
-        apply(&format!(
-            "[link.near1]\npackets = \"auto\"\nrate = \"20mbit\"\n{class}"
-        ))
-        .ok();
+        apply(&format!("[link.near1]\nrate = \"20mbit\"\n{class}")).ok();
         let to = format!("{}:9", wire.far_v4());
         let sink = in_far_namespace(|| UdpSocket::bind(&to).unwrap());
         let sender = UdpSocket::bind("0.0.0.0:0").unwrap();
@@ -239,12 +242,20 @@ fn are_given_back_after_a_kill() {
         let slow = policy("takt")
             .replacen("1gbit", "400mbit", 1)
             .replacen("800", "300", 1);
-        for (from, to) in [(fast, &*slow), (&slow, fast)] {
+        let slower = slow.replacen("8mbit", "4mbit", 1);
+        for (from, to) in [(fast, &*slow), (&slow, fast), (&slow, &*slower)] {
             let prepare = || {
                 apply(from).ok();
                 write(to);
             };
+            let mut completes = false;
             killed_after_changes(APART, prepare, || {
+                if completes {
+                    apply(to).ok();
+                    assert_eq!(connection.is_limited_for(4), to == slower);
+                    assert_eq!(connection.is_limited_for(8), to == slow);
+                }
+                completes = !completes;
                 takt("revert").ok();
                 assert_eq!(
                     (wire.gso_max_segs(), gso_max_segs("near1.9")),
@@ -265,13 +276,10 @@ fn of_devices_above_have_the_links_limit() {
         run("ip link add link near1 name near1.9 type vlan id 9").ok();
         run("ip link set near1.9 gso_max_segs 60").ok();
         for (rate, limit) in [("40mbit", 3), ("100mbit", 8), ("10gbit", 60)] {
-            apply(&format!(
-                "[link.near1]\npackets = \"auto\"\nrate = \"{rate}\"\n"
-            ))
-            .ok();
+            apply(&format!("[link.near1]\nrate = \"{rate}\"\n")).ok();
             assert_eq!(gso_max_segs("near1.9"), limit, "{rate}");
         }
-        apply("[link.near1]\npackets = \"auto\"\nrate = \"40mbit\"\n").ok();
+        apply("[link.near1]\nrate = \"40mbit\"\n").ok();
         // Another administrator's limit stays.
         run("ip link set near1.9 gso_max_segs 2").ok();
         takt("revert").ok();

@@ -327,8 +327,12 @@ fn a_link_moves_between_rates_on_sockets_and_other_backends() {
             let (links, code) = status();
             assert_eq!((links.len(), code), (1, Some(0)), "{backend}");
             assert_eq!(links[0].backend, backend);
-            let is_paced = connection.rate() != NOT_LIMITED;
-            assert_eq!(is_paced, backend == "flow", "{backend}");
+            // Elsewhere the class has its pace, and its sockets a higher one for short segments.
+            let (found, pace) = (connection.rate(), rate_of(8, PAYLOAD_V4));
+            match backend {
+                "flow" => assert!(found.abs_diff(pace) <= 1, "{found}"),
+                _ => assert!(found > pace && found < 2 * pace, "{backend}: {found}"),
+            }
             wire.assert_passes();
         }
         takt("revert").ok();

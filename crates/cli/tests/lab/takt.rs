@@ -1,6 +1,6 @@
 //! Takt's command line, and its JSON.
 
-use std::{collections::BTreeMap, fs};
+use std::{collections::BTreeMap, fs, os::unix::process::CommandExt, process::Command};
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -14,6 +14,14 @@ pub const POLICY: &str = "/lab/policy.toml";
 
 pub fn takt(arguments: &str) -> Ran {
     run(&format!("takt {arguments}"))
+}
+
+/// For a user without privileges.
+pub fn as_nobody() -> Command {
+    const NOBODY: u32 = 65534;
+    let mut takt = Command::new("takt");
+    takt.uid(NOBODY).gid(NOBODY);
+    takt
 }
 
 /// Apply this policy.

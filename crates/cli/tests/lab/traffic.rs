@@ -18,9 +18,11 @@ use crate::{
     wire::{Count, Wire},
 };
 
+/// Every packet is a frame, as the far end counts them.
 const POLICY: &str = r#"
 [link.near1]
 rate = "100mbit"
+packets = "mtu"
 
 [[link.near1.class]]
 name = "stream"

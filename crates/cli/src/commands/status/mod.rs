@@ -114,6 +114,9 @@ fn link_text(link: &LinkStatus) -> String {
     if link.without_ip {
         let _ = writeln!(text, "  {}", print::WITHOUT_IP);
     }
+    if !link.opaque.is_empty() {
+        let _ = write!(text, "  {}", print::opaque(&link.opaque));
+    }
     if link.backend != Backend::Takt {
         let _ = writeln!(text, "  backend: {}", link.backend.name());
     }

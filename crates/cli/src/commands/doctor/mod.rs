@@ -1,7 +1,11 @@
+//! `takt doctor`: what this host can do, found out by trying.
+
+mod verdict;
+
 use serde_json::json;
 use takt_host::doctor::{
-    Backlog, CgroupLimit, DeviceOffloads, DeviceThreads, NetworkThreads, PauseFrames, Verdict,
-    WirelessVerdict, examine,
+    Backlog, CgroupLimit, DeviceOffloads, DeviceThreads, Finding, NetworkThreads, PauseFrames,
+    Verdict, WirelessVerdict, examine,
 };
 
 use crate::{args::Output, exit::Exit, print};
@@ -17,6 +21,8 @@ pub fn run(output: Output) -> Exit {
     let limits = takt_host::doctor::cgroup_limits();
     let wireless = takt_host::doctor::wireless().unwrap_or_default();
     let kernel = takt_host::release();
+    let capabilities = verdict::of(&findings);
+    let policy = verdict::of_policy();
     print::result(
         output,
         &json!({
@@ -28,25 +34,47 @@ pub fn run(output: Output) -> Exit {
             "ext_server": has_server,
             "cgroup_limits": limits,
             "wireless": wireless,
+            "verdicts": capabilities,
+            "policy": policy.as_ref().map(|policy| match policy {
+                Ok(backends) => json!(backends),
+                Err(errors) => json!({ "errors": errors }),
+            }),
         }),
         |_| {
-            let lines = findings.iter().map(|finding| match &finding.problem {
-                None => format!("  works    {:<11} {}\n", finding.feature, finding.proof),
-                Some(problem) => format!("  missing  {:<11} {problem}\n", finding.feature),
-            });
             format!(
-                "Linux {kernel}\n{}{}{}{}{}{}{}",
-                lines.collect::<String>(),
+                "Linux {kernel}\n{}{}{}{}{}{}{}{}",
+                features(&findings),
                 pause_frames(&verdicts),
                 offloads_of(&offloads),
                 network_threads(&threads),
                 realtime_threads(has_server),
                 cgroup_limits(&limits),
-                wireless_devices(&wireless)
+                wireless_devices(&wireless),
+                verdict::text(&capabilities, policy.as_ref()),
             )
         },
     );
     if all_work { Exit::Done } else { Exit::Lacking }
+}
+
+/// What was tried, a line each. A cause that several share is said once.
+fn features(findings: &[Finding]) -> String {
+    let line = |(at, finding): (usize, &Finding)| {
+        let Finding { feature, proof, .. } = finding;
+        let Some(problem) = &finding.problem else {
+            return format!("  works    {feature:<11} {proof}\n");
+        };
+        let word = match finding.tried {
+            true => "missing",
+            false => "not tried",
+        };
+        let mut before = findings[..at].iter();
+        match before.find(|other| other.problem.as_ref() == Some(problem)) {
+            None => format!("  {word:<8} {feature:<11} {problem}\n"),
+            Some(first) => format!("  {word:<8} {feature:<11} as {}\n", first.feature),
+        }
+    };
+    findings.iter().enumerate().map(line).collect()
 }
 
 /// Where gap frames get out. Switches take them and forward none, so they fill
