@@ -6,12 +6,12 @@ use std::{
     process::{Command, Output},
 };
 
-fn root() -> PathBuf {
+pub fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
 /// Called in the repository's root, so that no output names a place of this host.
-fn takt_sim(arguments: &[&str]) -> Output {
+pub fn takt_sim(arguments: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_takt-sim"))
         .current_dir(root())
         .args(arguments)
@@ -19,7 +19,7 @@ fn takt_sim(arguments: &[&str]) -> Output {
         .expect("takt-sim starts")
 }
 
-fn text(output: &Output) -> String {
+pub fn text(output: &Output) -> String {
     assert!(
         output.status.success(),
         "{}",

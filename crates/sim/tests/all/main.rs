@@ -5,6 +5,7 @@ mod command;
 mod common;
 mod conserved;
 mod gate;
+mod guides;
 mod pacing;
 mod peers;
 mod record;
