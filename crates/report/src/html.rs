@@ -2,10 +2,9 @@
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
-use crate::headlines::headlines;
-use crate::plot::{FIGURE_CSS, Figure, figures, glance, rates_over_time, standalone};
+use crate::plot::{FIGURE_CSS, Figure, figures, glance, headlines, of_simulation, standalone};
 use crate::rows::{Report, Row};
-use crate::view::{Case, columns, is_subject, tables};
+use crate::view::{Case, Column, columns, drop_lightest, is_subject, tables};
 
 const PAGE_CSS: &str = include_str!("page.css");
 
@@ -17,9 +16,11 @@ pub fn html(reports: &[Report]) -> String {
             "Each scheduler did the same work, one after the other, in the same boot \
              of the same kernel."
         }
+        @match headlines(reports).or_else(|| reports.iter().find_map(glance)) {
+            Some(first) => (figure(&first)),
+            None => {}
+        }
         (provenance(reports))
-        @if let Some(lines) = headlines(reports) { (lines) }
-        @if let Some(glance) = reports.iter().find_map(glance) { (figure(&glance)) }
         @for report in reports { (section(report)) }
     };
     page("Takt in the laboratory", &content)
@@ -38,7 +39,7 @@ pub fn simulation(about: &str, rows: Vec<Row>) -> String {
     let content = html! {
         h1 { b { "Takt" } " simulated" }
         p class="lead" { (about) }
-        @if let Some(drawn) = rates_over_time(&report) { (figure(&drawn)) }
+        @for drawn in of_simulation(&report) { (figure(&drawn)) }
         (numbers(&report))
     };
     page("Takt simulated", &content)
@@ -124,7 +125,7 @@ fn numbers(report: &Report) -> Markup {
     html! {
         figure {
             h3 { "All numbers" }
-            @for cases in tables(report) { (table(&cases)) }
+            @for cases in tables(report) { (fitting(&cases)) }
         }
     }
 }
@@ -139,14 +140,48 @@ fn figure(figure: &Figure) -> Markup {
     }
 }
 
-fn table(cases: &[Case]) -> Markup {
-    let columns = columns(cases);
+/// The most important columns, as many as the page has room for, and all of them on demand.
+fn fitting(cases: &[Case]) -> Markup {
+    let mut shown = columns(cases);
+    let all_count = shown.len();
+    while width_chars(cases, &shown) > WIDTH_MAX_CHARS && drop_lightest(&mut shown) {}
+    html! {
+        (table(cases, &shown))
+        @if shown.len() < all_count {
+            details {
+                summary { "all " (all_count) " columns" }
+                (table(cases, &columns(cases)))
+            }
+        }
+    }
+}
+
+/// What the page has room for, in characters of its tables.
+const WIDTH_MAX_CHARS: usize = 148;
+
+fn width_chars(cases: &[Case], columns: &[Column]) -> usize {
+    const BETWEEN: usize = 3;
+    let rows = || cases.iter().flat_map(|case| &case.rows);
+    let widest = |words: &mut dyn Iterator<Item = usize>| words.max().unwrap_or(0) + BETWEEN;
+    let of_columns = columns.iter().map(|column| {
+        // Headings break between words.
+        let heading = column.heading.split_whitespace();
+        let heading = heading.map(|word| word.chars().count());
+        let cells = rows().map(|row| column.cell(row).chars().count());
+        widest(&mut heading.chain(cells))
+    });
+    widest(&mut cases.iter().map(|case| case.name.chars().count()))
+        + widest(&mut rows().map(|row| row.scheduler.chars().count()))
+        + of_columns.sum::<usize>()
+}
+
+fn table(cases: &[Case], columns: &[Column]) -> Markup {
     html! {
             table {
                 thead { tr {
                     th class="left" { "case" }
                     th class="left" { "scheduler" }
-                    @for column in &columns { th class="wrap" { (column.heading) } }
+                    @for column in columns { th class="wrap" { (column.heading) } }
                 } }
                 @for case in cases {
                     tbody {
@@ -154,7 +189,7 @@ fn table(cases: &[Case]) -> Markup {
                             tr class=[is_subject(&row.scheduler).then_some("subject")] {
                                 @if at == 0 { th rowspan=(case.rows.len()) { (case.name) } }
                                 td class="left" { (row.scheduler) }
-                                @for column in &columns { td { (column.cell(row)) } }
+                                @for column in columns { td { (column.cell(row)) } }
                             }
                         }
                     }

@@ -2,7 +2,6 @@
 //! a table for the terminal and a page with plots.
 
 mod flows;
-mod headlines;
 mod html;
 mod plot;
 mod rows;

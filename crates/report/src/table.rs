@@ -3,7 +3,7 @@
 use comfy_table::{Cell, CellAlignment, ContentArrangement, Table, presets};
 
 use crate::rows::Report;
-use crate::view::{Case, Column, columns, is_subject, tables};
+use crate::view::{Case, Column, columns, drop_lightest, is_subject, tables};
 
 /// A width that every terminal has.
 const WIDTH_MAX: usize = 100;
@@ -24,15 +24,9 @@ fn fitting(cases: &[Case]) -> String {
     let mut columns = columns(cases);
     loop {
         let text = draw(cases, &columns);
-        let lightest = columns
-            .iter()
-            .enumerate()
-            .rev()
-            .min_by_key(|(_, column)| column.weight);
-        match lightest {
-            Some((at, _)) if width(&text) > WIDTH_MAX => columns.remove(at),
-            _ => return text,
-        };
+        if width(&text) <= WIDTH_MAX || !drop_lightest(&mut columns) {
+            return text;
+        }
     }
 }
 

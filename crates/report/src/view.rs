@@ -16,7 +16,7 @@ pub fn is_subject(scheduler: &str) -> bool {
 }
 
 /// A scheduler's index here determines its order, colour and marker.
-const SCHEDULERS: [&str; 35] = [
+const SCHEDULERS: [&str; 52] = [
     SUBJECT,
     "fq",
     "htb",
@@ -52,6 +52,23 @@ const SCHEDULERS: [&str; 35] = [
     "cubic-100",
     "bbr",
     "vegas",
+    "takt-tree",
+    "takt-departure",
+    "takt-flow",
+    "tbf+fq",
+    "tbf+fq_codel",
+    "takt-gap",
+    "pspacer",
+    "takt-mtu",
+    "takt-gso",
+    "fq-maxrate",
+    "htb+fq_codel",
+    "cake-split-gso",
+    "cake-no-split-gso",
+    "takt+radio",
+    "ss",
+    "mq+fq",
+    "cake_mq",
 ];
 
 /// The scheduler's index in the fixed order; unknown schedulers come last.
@@ -412,6 +429,17 @@ pub fn columns(cases: &[Case]) -> Vec<Column> {
             }
         })
         .collect()
+}
+
+/// Leaves the least important one out; `false`: there is none.
+pub fn drop_lightest(columns: &mut Vec<Column>) -> bool {
+    let last_first = columns.iter().enumerate().rev();
+    let lightest = last_first.min_by_key(|(_, column)| column.weight);
+    let Some((at, _)) = lightest else {
+        return false;
+    };
+    columns.remove(at);
+    true
 }
 
 impl Column {

@@ -2,7 +2,8 @@
 
 use maud::{Markup, html};
 
-use super::marker::{LEGEND_PX, colour, legend, marker};
+use super::legend;
+use super::marker::{colour, marker};
 use super::scale::round_step;
 use super::{Figure, WIDTH, line, px, svg, text};
 use crate::rows::Report;
@@ -44,7 +45,7 @@ pub fn figure(report: &Report) -> Option<Figure> {
     strengths.sort_by(f64::total_cmp);
     strengths.dedup();
     let drawing = html! {
-        (legend(&names, (WIDTH - LEGEND_PX * names.len() as f64 - 8.0, 16.0)))
+        (legend::schedulers(&names, 8.0, 14.0))
         @for bps in ticks {
             @let y = place((0.0, bps)).1;
             (line("grid", (LEFT, y), (RIGHT, y)))

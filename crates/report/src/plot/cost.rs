@@ -11,8 +11,6 @@ use crate::units::number;
 use crate::view::plotted_cases;
 
 const METRIC: &str = "cost_ns_per_packet";
-const NAME_RIGHT: f64 = 226.0;
-const LEFT: f64 = 238.0;
 const RIGHT: f64 = WIDTH - 70.0;
 const TOP: f64 = 46.0;
 const ROW: f64 = 22.0;
@@ -35,11 +33,12 @@ pub fn figure(report: &Report) -> Option<Figure> {
         .reduce(f64::max)?;
     let step = round_step(most.max(1.0), TICKS);
     let full = (most.max(1.0) / step).ceil() * step;
-    let place = |ns: f64| LEFT + ns.max(0.0) / full * (RIGHT - LEFT);
     let stack = Stack::new(&cases, TOP, ROW, CASE_GAP);
+    let left = stack.names_right() + 12.0;
+    let place = |ns: f64| left + ns.max(0.0) / full * (RIGHT - left);
     let bottom = stack.bottom();
     let drawing = html! {
-        (text("axis", (LEFT, 16.0), "added per packet, ns"))
+        (text("axis", (left, 16.0), "added per packet, ns"))
         @for tick in (0..=(full / step).round() as usize).map(|at| at as f64 * step) {
             (line("grid", (place(tick), TOP - 6.0), (place(tick), bottom)))
             (text("mid tick", (place(tick), TOP - 12.0), &number(tick, 0)))
@@ -49,10 +48,10 @@ pub fn figure(report: &Report) -> Option<Figure> {
             @for (line, row) in case.rows.iter().enumerate() {
                 @let y = stack.middle(at, line);
                 @if let Some(ns) = row.number(METRIC) {
-                    (scheduler_label((NAME_RIGHT, y + 4.5), &row.scheduler))
+                    (scheduler_label((stack.names_right(), y + 4.5), &row.scheduler))
                     rect class=(format!("{} bar", colour(&row.scheduler))) rx="2"
-                        x=(px(LEFT)) y=(px(y - BAR / 2.0))
-                        width=(px(place(ns) - LEFT)) height=(px(BAR)) {}
+                        x=(px(left)) y=(px(y - BAR / 2.0))
+                        width=(px(place(ns) - left)) height=(px(BAR)) {}
                     (text("tick", (place(ns) + 7.0, y + 4.5), &number(ns, 0)))
                 }
             }

@@ -3,7 +3,8 @@
 
 use maud::{Markup, html};
 
-use super::marker::{LEGEND_PX, colour, legend, marker};
+use super::legend;
+use super::marker::{colour, marker};
 use super::scale::{LogScale, round_step};
 use super::{Figure, WIDTH, line, px, svg, text};
 use crate::rows::{Report, Row};
@@ -23,7 +24,7 @@ const FLOOR_NS: f64 = 1e6;
 const PANEL: f64 = WIDTH / 2.0;
 const LEFT: f64 = 84.0;
 const RIGHT: f64 = PANEL - 28.0;
-const TOP: f64 = 76.0;
+const TOP: f64 = 82.0;
 const BOTTOM: f64 = 316.0;
 const ROW_PX: f64 = 330.0;
 const TICKS: f64 = 5.0;
@@ -60,8 +61,8 @@ pub fn figure(report: &Report) -> Option<Figure> {
     let panel = |place: &Place, (x, y): (f64, f64), heading: &str, note: &str, body: Markup| {
         html! {
             g transform=(format!("translate({} {})", px(x), px(y))) {
-                (text("heading", (LEFT, 40.0), heading))
-                (text("note", (LEFT, 58.0), note))
+                (text("heading", (LEFT, 48.0), heading))
+                (text("note", (LEFT, 65.0), note))
                 (place.ticks())
                 (body)
             }
@@ -93,7 +94,7 @@ pub fn figure(report: &Report) -> Option<Figure> {
         "ten terminals, by the wire's delay",
     );
     let drawing = html! {
-        (legend(&names, (WIDTH - LEGEND_PX * names.len() as f64 - 8.0, 14.0)))
+        (legend::schedulers(&names, 8.0, 12.0))
         (panel(&by_number, (0.0, 0.0), "Total", number, totals(&by_number)))
         (panel(&by_number, (PANEL, 0.0), "Round trip, p99", number, round_trips(&by_number)))
         (panel(&by_delay, (0.0, ROW_PX), "Total", delay, totals(&by_delay)))

@@ -1,4 +1,4 @@
-//! The result at a glance: spacing with one class beside spacing with five.
+//! The result at a glance: spacing with five classes beside spacing with one.
 
 use maud::{Markup, html};
 
@@ -28,7 +28,7 @@ pub fn glance(report: &Report) -> Option<Figure> {
     let find = |wanted: &str| cases.iter().position(|case| case.name.starts_with(wanted));
     let one = cases.remove(find("single-100mbit").or_else(|| find("single-"))?);
 
-    let panels = [("One class", one), ("Five classes at once", five)];
+    let panels = [("Five classes at once", five), ("One class", one)];
     let rows = || panels.iter().flat_map(|(_, case)| &case.rows);
     let values = rows().filter_map(|row| row.number(METRIC));
     let scale = LogScale::covering(values, FLOOR_NS, (LEFT, RIGHT))?;

@@ -2,7 +2,8 @@
 
 use maud::{Markup, html};
 
-use super::marker::{LEGEND_PX, colour, legend, marker};
+use super::legend;
+use super::marker::{colour, marker};
 use super::scale::LogScale;
 use super::{Figure, WIDTH, line, px, svg, text};
 use crate::rows::Report;
@@ -43,7 +44,7 @@ pub fn figure(report: &Report) -> Option<Figure> {
         Some(start)
     });
     let drawing = html! {
-        (legend(&names, (WIDTH - LEGEND_PX * names.len() as f64 - 8.0, 16.0)))
+        (legend::schedulers(&names, 8.0, 14.0))
         @for value in scale.decades() {
             (text("end tick", (LEFT - 8.0, scale.place(value) + 4.0), &round_time(value)))
         }

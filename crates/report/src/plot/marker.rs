@@ -3,9 +3,9 @@
 use maud::{Markup, html};
 
 use super::px;
-use crate::view::{is_subject, scheduler_rank};
+use crate::view::scheduler_rank;
 
-/// There are fewer shapes than colours; schedulers of one shape share no figure.
+/// There are fewer shapes than schedulers; those of one shape have other colours.
 const SHAPES: usize = 9;
 
 /// The class that carries the scheduler's colour.
@@ -42,17 +42,42 @@ pub fn marker(scheduler: &str, class: &str, (x, y): (f64, f64)) -> Markup {
     html! { polygon class=(class) points=(points.join(" ")) {} }
 }
 
-/// From one entry of a legend to the next.
-pub const LEGEND_PX: f64 = 90.0;
+#[cfg(test)]
+mod tests {
+    use std::{collections::BTreeMap, fs, path::Path};
 
-/// A legend in one line, from `(x, y)` to the right.
-pub fn legend(schedulers: &[&str], (x, y): (f64, f64)) -> Markup {
-    html! {
-        @for (at, scheduler) in schedulers.iter().enumerate() {
-            @let x = x + at as f64 * LEGEND_PX;
-            (marker(scheduler, "solid", (x, y)))
-            text class=(if is_subject(scheduler) { "name subject" } else { "name" })
-                x=(px(x + 11.0)) y=(px(y + 4.5)) { (scheduler) }
+    use super::*;
+    use crate::{plot::FIGURE_CSS, rows::Report, view::schedulers};
+
+    fn css_colour(scheduler: &str) -> &'static str {
+        let class = format!(".{} {{ --c: var(", colour(scheduler));
+        let (_, rest) = FIGURE_CSS
+            .split_once(&class)
+            .unwrap_or_else(|| panic!("{scheduler} has no colour"));
+        rest.split_once(')').expect("a variable").0
+    }
+
+    /// In published results no two schedulers of a report look the same.
+    #[test]
+    fn schedulers_are_told_apart() {
+        let results = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/results");
+        let mut reports = 0;
+        for entry in fs::read_dir(results).expect("results") {
+            let path = entry.expect("an entry").path();
+            if path.extension().is_none_or(|extension| extension != "json") {
+                continue;
+            }
+            let json = fs::read(&path).expect("a result");
+            let report: Report = serde_json::from_slice(&json).expect("a report");
+            let cases = crate::view::cases(&report);
+            let mut seen = BTreeMap::new();
+            for name in schedulers(&cases) {
+                let look = (css_colour(name), scheduler_rank(name) % SHAPES);
+                let other = seen.insert(look, name);
+                assert_eq!(other, None, "{name} looks like it in {}", path.display());
+            }
+            reports += 1;
         }
+        assert!(reports > 5);
     }
 }

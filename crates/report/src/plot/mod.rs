@@ -9,13 +9,15 @@ mod air;
 mod cost;
 mod crowd;
 mod glance;
+mod headlines;
 mod histograms;
 mod jitter;
+mod legend;
 mod marker;
+mod ranges;
 mod rate_error;
 mod scale;
 mod shares;
-mod spacing_range;
 mod stack;
 mod timeline;
 mod transfer;
@@ -28,6 +30,7 @@ use crate::units::round_time;
 use crate::view::is_subject;
 
 pub use glance::glance;
+pub use headlines::headlines;
 
 /// The style of every figure, on the page and standing alone.
 pub const FIGURE_CSS: &str = include_str!("figure.css");
@@ -52,7 +55,7 @@ pub fn figures(report: &Report) -> Vec<Figure> {
         timeline::figure,
         transfer::figure,
         rate_error::figure,
-        spacing_range::figure,
+        ranges::spacing,
         shares::figure,
         histograms::figure,
         cost::figure,
@@ -60,15 +63,18 @@ pub fn figures(report: &Report) -> Vec<Figure> {
     draw.iter().filter_map(|figure| figure(report)).collect()
 }
 
-/// The rates of classes over time, of any report that has them.
-pub fn rates_over_time(report: &Report) -> Option<Figure> {
-    let figure = shares::figure(report)?;
-    Some(Figure {
+/// What a simulation shows: rates of classes over time, and delays, of any report that has them.
+pub fn of_simulation(report: &Report) -> Vec<Figure> {
+    let rates = shares::figure(report).map(|figure| Figure {
         title: "Rates over time",
         caption: "Of each class, over seconds; a row for each policy, a column for each scheduler. \
                   All of them had the same traffic.",
         ..figure
-    })
+    });
+    [rates, ranges::delays(report)]
+        .into_iter()
+        .flatten()
+        .collect()
 }
 
 /// The frame every figure shares; `label` is what a screen reader says.
@@ -89,6 +95,11 @@ pub fn standalone(figure: &Figure) -> String {
             .0
             .replacen("class=\"plot\">", &format!("class=\"plot\">{style}"), 1);
     drawing + "\n"
+}
+
+/// The width of a text of this size, or somewhat more: fonts differ.
+fn text_px(text: &str, size_px: f64) -> f64 {
+    text.chars().count() as f64 * size_px * 0.64
 }
 
 /// A coordinate, to a tenth of a pixel.

@@ -2,7 +2,8 @@
 
 use maud::html;
 
-use super::marker::{LEGEND_PX, colour, legend, marker};
+use super::legend;
+use super::marker::{colour, marker};
 use super::scale::LogScale;
 use super::{Figure, WIDTH, line, px, svg, text};
 use crate::rows::{Report, Row};
@@ -66,7 +67,7 @@ pub fn figure(report: &Report) -> Option<Figure> {
         }
         (text("axis", (LEFT, 18.0), "rate error, either way"))
         (text("mid axis", ((LEFT + RIGHT) / 2.0, HEIGHT - 14.0), "target rate"))
-        (legend(&names, (RIGHT - LEGEND_PX * names.len() as f64 + 24.0, 14.0)))
+        (legend::schedulers(&names, LEFT + 180.0, 14.0))
         // Takt last, so that nothing lies on top of it.
         @for at in (0..names.len()).rev() {
             @let points = curve(at);

@@ -1,9 +1,9 @@
 //! Rates over time of classes that start, share a link, and stop one after the
-//! other: a row for each case, a column for each scheduler.
+//! other: a row for each case, a column for each scheduler, a colour for each class.
 
 use maud::{Markup, html};
 
-use super::marker::colour;
+use super::legend;
 use super::scale::round_step;
 use super::{Figure, WIDTH, line, px, svg, text};
 use crate::rows::{Report, Row};
@@ -13,7 +13,10 @@ use crate::view::{SUBJECT, cases, scheduler_rank};
 /// `[[time in ns, bit/s], …]` of one class.
 const METRIC: &str = "rate_curve_bps";
 const LEFT: f64 = 190.0;
-const TOP: f64 = 34.0;
+/// Below the legend.
+const TOP: f64 = 44.0;
+/// Colours of classes (`figure.css`); further ones have them again.
+const COLOURS: usize = 8;
 const PANEL: f64 = 150.0;
 const ROW: f64 = 196.0;
 const GAP: f64 = 22.0;
@@ -22,6 +25,7 @@ const TICKS: f64 = 5.0;
 /// A class of a case, under one scheduler.
 struct Curve<'a> {
     case: &'a str,
+    class: &'a str,
     scheduler: &'a str,
     points: Vec<(f64, f64)>,
 }
@@ -29,15 +33,25 @@ struct Curve<'a> {
 pub fn figure(report: &Report) -> Option<Figure> {
     let curves: Vec<Curve> = cases(report)
         .iter()
-        .filter_map(|case| Some((case.name.split_once('/')?.0, &case.rows)))
-        .flat_map(|(case, rows)| rows.iter().map(move |row| (case, *row)))
-        .filter_map(|(case, row)| curve(case, row))
+        .filter_map(|case| Some((case.name.split_once('/')?, &case.rows)))
+        .flat_map(|(names, rows)| rows.iter().map(move |row| (names, *row)))
+        .filter_map(|(names, row)| curve(names, row))
         .collect();
     let mut names: Vec<&str> = curves.iter().map(|curve| curve.scheduler).collect();
     names.sort_by_key(|name| (scheduler_rank(name), *name));
     names.dedup();
     let mut rows: Vec<&str> = curves.iter().map(|curve| curve.case).collect();
     rows.dedup();
+    let mut classes: Vec<&str> = Vec::new();
+    for curve in &curves {
+        if !classes.contains(&curve.class) {
+            classes.push(curve.class);
+        }
+    }
+    let colour = |class: &str| {
+        let at = classes.iter().position(|known| *known == class);
+        format!("c{}", at.unwrap_or(0) % COLOURS)
+    };
     let points = || curves.iter().flat_map(|curve| &curve.points);
     let end_ns = points().map(|point| point.0).reduce(f64::max)?.max(1.0);
     let most_bps = points().map(|point| point.1).reduce(f64::max)?.max(1.0);
@@ -49,14 +63,16 @@ pub fn figure(report: &Report) -> Option<Figure> {
     let pitch = (WIDTH - LEFT) / names.len() as f64;
     let x = |ns: f64| ns / end_ns * (pitch - GAP);
     let y = |bps: f64| -bps / most_bps * PANEL;
-    let bottom = TOP + rows.len() as f64 * ROW;
+    let top = TOP + legend::height(&classes, 8.0);
+    let bottom = top + rows.len() as f64 * ROW;
     let drawing = html! {
+        (legend::strokes(&classes, 8.0, 12.0, colour))
         @for (column, name) in names.iter().enumerate() {
             text class=(if *name == SUBJECT { "heading subject" } else { "heading" })
-                x=(px(LEFT + column as f64 * pitch)) y="18" { (name) }
+                x=(px(LEFT + column as f64 * pitch)) y=(px(top - 16.0)) { (name) }
         }
         @for (at, case) in rows.iter().enumerate() {
-            @let base = TOP + at as f64 * ROW + PANEL;
+            @let base = top + at as f64 * ROW + PANEL;
             // Between two ticks, whose labels reach as far.
             (text("case", (10.0, base - PANEL * 0.75 + 5.0), case))
             @for bps in steps(step_bps, most_bps) {
@@ -73,7 +89,7 @@ pub fn figure(report: &Report) -> Option<Figure> {
                 (line("base", (left, base), (left + pitch - GAP, base)))
                 @let mine = curves.iter().filter(|one| one.case == *case && one.scheduler == *name);
                 @for curve in mine {
-                    (polyline(curve, |(ns, bps)| (left + x(ns), base + y(bps))))
+                    (polyline(curve, &colour(curve.class), |(ns, bps)| (left + x(ns), base + y(bps))))
                 }
             }
         }
@@ -91,10 +107,11 @@ pub fn figure(report: &Report) -> Option<Figure> {
     })
 }
 
-fn curve<'a>(case: &'a str, row: &'a Row) -> Option<Curve<'a>> {
+fn curve<'a>((case, class): (&'a str, &'a str), row: &'a Row) -> Option<Curve<'a>> {
     let points = row.metrics.get(METRIC)?.as_array()?;
     Some(Curve {
         case,
+        class,
         scheduler: &row.scheduler,
         points: points
             .iter()
@@ -103,7 +120,7 @@ fn curve<'a>(case: &'a str, row: &'a Row) -> Option<Curve<'a>> {
     })
 }
 
-fn polyline(curve: &Curve, place: impl Fn((f64, f64)) -> (f64, f64)) -> Markup {
+fn polyline(curve: &Curve, colour: &str, place: impl Fn((f64, f64)) -> (f64, f64)) -> Markup {
     let path: Vec<String> = curve
         .points
         .iter()
@@ -113,7 +130,7 @@ fn polyline(curve: &Curve, place: impl Fn((f64, f64)) -> (f64, f64)) -> Markup {
         })
         .collect();
     html! {
-        polyline class=(format!("{} curve", colour(curve.scheduler))) points=(path.join(" ")) {}
+        polyline class=(format!("{colour} curve firm")) points=(path.join(" ")) {}
     }
 }
 

@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 
-use super::{px, text};
+use super::{px, text, text_px};
 use crate::view::Case;
 
 pub struct Stack {
@@ -10,7 +10,12 @@ pub struct Stack {
     gap_px: f64,
     /// Upper edges of the cases, and the lower edge of the last.
     edges: Vec<f64>,
+    names_right: f64,
 }
+
+/// Names of cases begin here.
+const CASE_LEFT: f64 = 10.0;
+const BETWEEN: f64 = 14.0;
 
 impl Stack {
     /// From `top` downwards: `row_px` for each scheduler, `gap_px` around each case.
@@ -21,11 +26,25 @@ impl Stack {
             bottom += case.rows.len() as f64 * row_px + gap_px;
             edges.push(bottom);
         }
+        let widest = |names: &mut dyn Iterator<Item = &str>| {
+            names.map(|name| text_px(name, 13.0)).fold(0.0, f64::max)
+        };
+        let rows = || cases.iter().flat_map(|case| &case.rows);
+        let names_right = CASE_LEFT
+            + widest(&mut cases.iter().map(|case| case.name))
+            + BETWEEN
+            + widest(&mut rows().map(|row| row.scheduler.as_str()));
         Stack {
             row_px,
             gap_px,
             edges,
+            names_right,
         }
+    }
+
+    /// Where names of schedulers end, beside those of cases.
+    pub fn names_right(&self) -> f64 {
+        self.names_right
     }
 
     pub fn bottom(&self) -> f64 {
@@ -39,7 +58,7 @@ impl Stack {
 
     /// The case's name, on the line of its first scheduler.
     pub fn name(&self, at: usize, case: &Case) -> Markup {
-        text("case", (10.0, self.middle(at, 0) + 4.5), case.name)
+        text("case", (CASE_LEFT, self.middle(at, 0) + 4.5), case.name)
     }
 
     /// A tint behind every other case.

@@ -2,7 +2,8 @@
 
 use maud::{Markup, html};
 
-use super::marker::{LEGEND_PX, colour, legend, marker};
+use super::legend;
+use super::marker::{colour, marker};
 use super::scale::round_step;
 use super::{Figure, WIDTH, line, px, svg, text};
 use crate::rows::{Report, Row};
@@ -53,7 +54,7 @@ pub fn figure(report: &Report) -> Option<Figure> {
         return None;
     }
     let drawing = html! {
-        (legend(&names, (WIDTH - LEGEND_PX * names.len() as f64 - 8.0, 16.0)))
+        (legend::schedulers(&names, 8.0, 14.0))
         @for (at, link_bps) in rates_bps.iter().enumerate() {
             @let mine: Vec<&Curve> =
                 curves.iter().filter(|curve| curve.link_bps == *link_bps).collect();

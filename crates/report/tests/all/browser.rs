@@ -1,9 +1,9 @@
-//! The page in a real browser, in a phone's and a desktop's width: no errors, every plot is
-//! drawn, nothing is cut off. Skipped where there is no Chromium.
+//! Pages in a real browser, in a phone's and a desktop's width, light and dark: no errors, every plot
+//! is drawn, nothing is cut off, no text lies on another one or is hard to read. Skipped where there is no Chromium.
 
 use std::{env, fs, path::Path, path::PathBuf, process::Command};
 
-use takt_report::{Report, html};
+use takt_report::{Report, Row, html, simulation};
 
 const BROWSERS: [&str; 4] = [
     "chromium",
@@ -12,35 +12,68 @@ const BROWSERS: [&str; 4] = [
     "google-chrome-stable",
 ];
 /// Widths of a phone and a desktop, in CSS pixels.
-const WIDTHS: [u32; 2] = [390, 1280];
+const WIDTHS: [u32; 2] = [400, 1200];
+/// Light and dark, as Blink numbers them.
+const SCHEMES: [&str; 2] = ["1", "0"];
 
 /// Looks at the page in a frame of the given width.
 const LOOK: &str = include_str!("browser.html");
 
 #[test]
 fn a_browser_shows_all_of_the_page_at_every_width() {
+    shows_all_of(&html(&shown_reports()));
+}
+
+#[test]
+fn a_browser_shows_all_of_a_simulation() {
+    let rows = |class: &str| {
+        ["takt", "takt-departure", "takt-tree", "cake", "fifo"].map(|scheduler| Row {
+            scheduler: scheduler.to_owned(),
+            case: format!("home-gateway/{class}"),
+            metrics: serde_json::from_value(serde_json::json!({
+                "rate_curve_bps": [[0, 0], [500_000_000, 30e6], [9e9, 12e6]],
+                "throughput_bps": 12_345_678,
+                "delay_p50_ns": 12_000, "delay_p99_ns": 410_000, "delay_max_ns": 2_000_000,
+            }))
+            .unwrap(),
+        })
+    };
+    let classes = [
+        "calls",
+        "default",
+        "a-class-with-a-rather-long-name",
+        "backup",
+    ];
+    let rows = classes.iter().flat_map(|class| rows(class)).collect();
+    shows_all_of(&simulation(
+        "home-gateway.toml with the traffic of a home",
+        rows,
+    ));
+}
+
+fn shows_all_of(page: &str) {
     let Some(browser) = find_browser() else {
         println!("skipped: there is no Chromium on the path (Debian: apt-get install chromium)");
         return;
     };
-    let page = html(&shown_reports());
     let folder = tempfile::tempdir().unwrap();
-    fs::write(folder.path().join("page.html"), &page).unwrap();
+    fs::write(folder.path().join("page.html"), page).unwrap();
     fs::write(folder.path().join("look.html"), LOOK).unwrap();
     let plots = page.matches("<svg").count();
-    for width in WIDTHS {
-        let seen = look(&browser, folder.path(), width);
+    for (width, scheme) in WIDTHS.into_iter().zip(SCHEMES) {
+        let seen = look(&browser, folder.path(), width, scheme);
         assert_eq!(seen, format!("{plots} plots"), "at {width} px");
     }
 }
 
 /// The browser's output.
-fn look(browser: &Path, folder: &Path, width: u32) -> String {
+fn look(browser: &Path, folder: &Path, width: u32, scheme: &str) -> String {
     let done = Command::new(browser)
         // The page is our own, and a browser that runs as root has no sandbox. Its profile is
         // removed with the directory.
         .args(["--headless=new", "--no-sandbox", "--disable-gpu"])
         .args(["--hide-scrollbars", "--allow-file-access-from-files"])
+        .arg(format!("--blink-settings=preferredColorScheme={scheme}"))
         .arg(format!(
             "--user-data-dir={}",
             folder.join("profile").display()

@@ -1,8 +1,10 @@
-//! One line for each capability: a figure of Takt's beside those of its peers. The page of the tour
+//! A picture for each capability: a figure of Takt's beside those of its peers. The page of the tour
 //! opens with them.
 
 use maud::{Markup, html};
 
+use super::marker::colour;
+use super::{Figure, WIDTH, px, scheduler_label, svg, text};
 use crate::rows::Report;
 use crate::units::Unit;
 
@@ -14,6 +16,8 @@ struct Headline {
     cases: &'static [&'static str],
     subject: &'static str,
     peers: &'static [&'static str],
+    /// More is better, and not less.
+    is_gain: bool,
 }
 
 const HEADLINES: [Headline; 5] = [
@@ -24,6 +28,7 @@ const HEADLINES: [Headline; 5] = [
         cases: &["sharing"],
         subject: "takt",
         peers: &["htb", "cake"],
+        is_gain: false,
     },
     Headline {
         experiment: "background",
@@ -32,6 +37,7 @@ const HEADLINES: [Headline; 5] = [
         cases: &["384kbit-100kb"],
         subject: "takt",
         peers: &["prio-1600", "fq"],
+        is_gain: false,
     },
     Headline {
         experiment: "radio",
@@ -40,6 +46,7 @@ const HEADLINES: [Headline; 5] = [
         cases: &["bad1-cbr", "bad1-mixed"],
         subject: "takt-pw",
         peers: &["airtime", "pfifo"],
+        is_gain: true,
     },
     Headline {
         experiment: "crowd",
@@ -48,6 +55,7 @@ const HEADLINES: [Headline; 5] = [
         cases: &["upload-10-16ms"],
         subject: "takt",
         peers: &["bbr", "cubic"],
+        is_gain: false,
     },
     Headline {
         experiment: "beats",
@@ -56,32 +64,35 @@ const HEADLINES: [Headline; 5] = [
         cases: &["40ms-600kBps", "40ms-saturated"],
         subject: "takt",
         peers: &["fifo", "deadline", "default"],
+        is_gain: false,
     },
 ];
 
-/// A headline's figures, as far as the report has them.
+const PANEL: f64 = WIDTH / 2.0;
+const NAME_RIGHT: f64 = 96.0;
+const LEFT: f64 = 106.0;
+/// Bars end here at the latest; their figures are behind.
+const RIGHT: f64 = PANEL - 120.0;
+const HEADING_PX: f64 = 56.0;
+const ROW: f64 = 24.0;
+const BAR: f64 = 15.0;
+const GAP: f64 = 22.0;
+
+/// A headline's figures, as far as the report has them; Takt's comes first.
 struct Found {
     headline: &'static Headline,
     case: &'static str,
-    figure: String,
-    peers: Vec<(&'static str, String)>,
+    figures: Vec<(&'static str, f64)>,
 }
 
 impl Headline {
     fn find(&'static self, report: &Report) -> Option<Found> {
-        let unit = Unit::split(self.metric).1;
         let figure = |scheduler: &str, case: &str| {
-            let row = report
-                .rows
-                .iter()
-                .find(|row| row.scheduler == scheduler && row.case == case);
-            let number = unit.format(row?.number(self.metric)?);
-            Some(match unit.heading() {
-                Some(unit) => format!("{number} {unit}"),
-                None => number,
-            })
+            let mut rows = report.rows.iter();
+            let row = rows.find(|row| row.scheduler == scheduler && row.case == case);
+            row?.number(self.metric)
         };
-        let (case, found) = self
+        let (case, own) = self
             .cases
             .iter()
             .find_map(|case| Some((*case, figure(self.subject, case)?)))?;
@@ -90,57 +101,82 @@ impl Headline {
         Some(Found {
             headline: self,
             case,
-            figure: found,
-            peers: peers.collect(),
+            figures: [(self.subject, own)].into_iter().chain(peers).collect(),
         })
     }
 }
 
-/// A table of all capabilities that were measured; `None` if it would have one line.
-pub fn headlines(reports: &[Report]) -> Option<Markup> {
-    let found: Vec<Found> = reports
-        .iter()
-        .filter_map(|report| {
-            let headline = HEADLINES
-                .iter()
-                .find(|headline| headline.experiment == report.experiment)?;
-            headline.find(report)
-        })
-        .collect();
-    (found.len() > 1).then(|| table(&found))
-}
+impl Found {
+    fn height(&self) -> f64 {
+        HEADING_PX + self.figures.len() as f64 * ROW + GAP
+    }
 
-fn table(found: &[Found]) -> Markup {
-    html! {
-        figure {
-            h3 { "One line for each capability" }
-            table {
-                thead { tr {
-                    th class="left" { "capability" }
-                    th class="left" { "measured" }
-                    th { "Takt" }
-                    th class="left" { "peers" }
-                    th class="left" { "case" }
-                } }
-                tbody {
-                    @for line in found {
-                        tr {
-                            th { (line.headline.experiment) }
-                            td class="left" { (line.headline.measured) }
-                            td { b { (line.figure) } }
-                            td class="left" {
-                                @for (at, (peer, figure)) in line.peers.iter().enumerate() {
-                                    @if at > 0 { ", " }
-                                    (peer) " " (figure)
-                                }
-                            }
-                            td class="left" { (line.case) }
-                        }
-                    }
-                }
+    /// With its upper edge at `top`.
+    fn drawing(&self, top: f64) -> Markup {
+        let headline = self.headline;
+        let unit = Unit::split(headline.metric).1;
+        let figure = |value: f64| match unit.heading() {
+            Some(heading) => format!("{} {heading}", unit.format(value)),
+            None => unit.format(value),
+        };
+        let most = self.figures.iter().map(|(_, value)| *value);
+        let most = most.fold(0.0, f64::max);
+        // A figure below zero, and one of nothing, has a bar that is just seen.
+        let bar_px = |value: f64| ((RIGHT - LEFT) * (value / most).clamp(0.0, 1.0)).max(1.5);
+        let better = if headline.is_gain { "more" } else { "less" };
+        let note = format!("{}; {better} is better", self.case);
+        html! {
+            text x="10" y=(px(top + 14.0)) {
+                tspan class="heading" { (headline.experiment) }
+                tspan class="note" dx="9" { (note) }
+            }
+            (text("name", (10.0, top + 34.0), headline.measured))
+            @for (at, (name, value)) in self.figures.iter().enumerate() {
+                @let y = top + HEADING_PX + at as f64 * ROW;
+                @let class = if at == 0 { "strong" } else { "tick" };
+                (scheduler_label((NAME_RIGHT, y + 4.5), name))
+                rect class=(format!("{} bar", colour(name))) rx="2"
+                    x=(px(LEFT)) y=(px(y - BAR / 2.0)) width=(px(bar_px(*value))) height=(px(BAR)) {}
+                (text(class, (LEFT + bar_px(*value) + 8.0, y + 4.5), &figure(*value)))
             }
         }
     }
+}
+
+/// The capabilities that were measured; `None` if there is but one.
+pub fn headlines(reports: &[Report]) -> Option<Figure> {
+    let found: Vec<Found> = reports
+        .iter()
+        .filter_map(|report| {
+            let mut all = HEADLINES.iter();
+            let headline = all.find(|headline| headline.experiment == report.experiment)?;
+            headline.find(report)
+        })
+        .collect();
+    if found.len() < 2 {
+        return None;
+    }
+    // In two columns, the next one in the shorter.
+    let mut bottoms = [4.0, 4.0];
+    let mut drawings = Vec::new();
+    for one in &found {
+        let column = usize::from(bottoms[1] < bottoms[0]);
+        drawings.push(html! {
+            g transform=(format!("translate({} 0)", px(column as f64 * PANEL))) {
+                (one.drawing(bottoms[column]))
+            }
+        });
+        bottoms[column] += one.height();
+    }
+    Some(Figure {
+        title: "At a glance",
+        caption: "A figure of each capability, beside those of its peers.",
+        drawing: svg(
+            bottoms[0].max(bottoms[1]),
+            "A figure of each capability, for Takt and its peers",
+            html! { @for drawing in drawings { (drawing) } },
+        ),
+    })
 }
 
 #[cfg(test)]
@@ -170,12 +206,12 @@ mod tests {
     }
 
     #[test]
-    fn every_capability_has_a_line_with_its_peers() {
+    fn every_capability_has_a_picture_with_its_peers() {
         let reports: Vec<Report> = HEADLINES
             .iter()
             .map(|headline| report(headline, headline.cases[0]))
             .collect();
-        let shown = headlines(&reports).unwrap().into_string();
+        let shown = headlines(&reports).unwrap().drawing.into_string();
         for headline in &HEADLINES {
             assert!(shown.contains(headline.measured), "{shown}");
             for peer in headline.peers {
@@ -194,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn one_experiment_alone_has_no_table() {
+    fn one_experiment_alone_has_no_picture() {
         let alone = report(&HEADLINES[0], HEADLINES[0].cases[0]);
         assert!(headlines(&[alone]).is_none());
     }
