@@ -70,7 +70,7 @@ results: deps-lab build ## measure every figure of the docs anew, three times (R
 PREFIX ?= /usr/local
 export PREFIX DESTDIR
 
-install: target/release/takt ## install takt, taktd, takt-sim, takt-dispatch, takt-fleet, manual pages, completions, units and the C header (PREFIX, DESTDIR)
+install: target/release/takt ## install takt, taktd, takt-sim, takt-dispatch, takt-fleet, takt-lab, manual pages, completions, units and the C header (PREFIX, DESTDIR)
 	@scripts/install $<
 
 uninstall: target/release/takt ## remove what make install put there

@@ -30,6 +30,7 @@ work=$REPOSITORY/target/packages/$ARCH
 readonly PROGRAMS=(
     --package takt --bin takt --package takt-sim --bin takt-sim
     --package takt-dispatch --bin takt-dispatch --package takt-fleet --bin takt-fleet
+    --package takt-lab --bin takt-lab
 )
 
 # The programs, built; BUILT names takt, and the others lie beside it.
@@ -53,8 +54,8 @@ stage() {
     # The modes of a package do not depend on who makes it.
     umask 022
     local name program
-    rm -f "$work"/takt-{sim,dispatch,fleet}
-    for name in takt takt-sim takt-dispatch takt-fleet; do
+    rm -f "$work"/takt-{sim,dispatch,fleet,lab}
+    for name in takt takt-sim takt-dispatch takt-fleet takt-lab; do
         program=${2%/*}/$name
         [[ ! -e $program ]] ||
             "$tools-strip" --strip-unneeded --remove-section=.comment -o "$work/$name" "$program"

@@ -1,11 +1,8 @@
-//! Tells the linker how to make `takt` small, and turns documentation into manual pages.
+//! Tells the linker how to make `takt` small.
 
-use std::{env, fs, path::Path, process::Command};
-
-use takt_manual::Page;
+use std::{env, process::Command};
 
 fn main() {
-    pages();
     // One bit each instead of 24 bytes, which is 0.3 MB.
     if loader_reads_packed_relocations() {
         println!("cargo::rustc-link-arg-bins=-Wl,-z,pack-relative-relocs");
@@ -15,34 +12,6 @@ fn main() {
         println!("cargo::rustc-link-arg-bins=-Wl,--icf=all");
     }
     println!("cargo::rerun-if-changed=build.rs");
-}
-
-/// Those that are no command's; `commands/pages.rs` includes them.
-fn pages() {
-    let source = concat!("takt ", env!("CARGO_PKG_VERSION"));
-    let page = |name, section, about| Page {
-        name,
-        section,
-        source,
-        about,
-    };
-    let policy = page("takt-policy", 5, "the policy of takt, key by key");
-    write("takt-policy.5", &policy.of(&read("policy.md")));
-    let concepts = page("takt", 7, "concepts: what takt decides, and its words");
-    write("takt.7", &concepts.of(&read("concepts.md")));
-    // The rest of this page is the command line's.
-    write("taktd.8", &takt_manual::sections(&read("daemon.md")));
-}
-
-fn read(name: &str) -> String {
-    let path = format!("../../docs/{name}");
-    println!("cargo::rerun-if-changed={path}");
-    fs::read_to_string(&path).unwrap_or_else(|error| panic!("{path}: {error}"))
-}
-
-fn write(name: &str, page: &str) {
-    let directory = env::var_os("OUT_DIR").expect("cargo sets OUT_DIR");
-    fs::write(Path::new(&directory).join(name), page).expect("cargo's directory can be written");
 }
 
 /// Rust's own linker does, which is the default on x86-64 since Rust 1.90.

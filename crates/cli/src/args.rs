@@ -7,10 +7,12 @@ mod trace;
 use std::{ffi::OsString, path::PathBuf, time::Duration};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use clap_complete::Shell;
 use takt_host::{reservations::Terms, stations::Address};
 use takt_planner::backend::Kernel;
 use takt_policy::{ExactTime, LEAD_AUTO_MAX_NS, parse_decibel, parse_duration, parse_exact};
+use takt_shell::{completions::Shell, values};
+
+use crate::reasons;
 
 pub use self::{
     flows::{Flows, FlowsCommand},
@@ -207,6 +209,7 @@ pub enum Command {
     Explain {
         /// A code such as `takt::policy::unknown_key`, with or without the leading `takt::`, or a
         /// word of `takt status` or `takt doctor`.
+        #[arg(add = values::words(explained))]
         code: Option<String>,
     },
 
@@ -318,15 +321,15 @@ pub enum Command {
     Fleet(Passed),
 
     /// Measure Takt and its peers on this very machine, in namespaces of its own. Runs the program
-    /// takt-lab, which comes with Takt's sources: `make build`.
+    /// takt-lab beside takt.
     #[command(
         disable_help_flag = true,
         after_help = "Examples:\n  takt bench\n  takt bench --help"
     )]
     Bench(Passed),
 
-    /// Boot a real kernel in an emulator and try Takt there. Runs the program takt-lab, which
-    /// comes with Takt's sources: `make build`.
+    /// Boot a real kernel in an emulator and try Takt there. Runs the program takt-lab beside
+    /// takt.
     #[command(
         disable_help_flag = true,
         after_help = "Examples:\n  takt lab run tour\n  takt lab exec -- tc qdisc show\n  takt lab --help"
@@ -334,6 +337,9 @@ pub enum Command {
     Lab(Passed),
 
     /// Print completions of this command line for a shell to read.
+    ///
+    /// The shell asks takt itself at each Tab, so it knows devices, experiments and what can be
+    /// explained, also behind `takt sim`, `takt fleet` and the others.
     #[command(after_help = "Examples:\n  takt completions bash > \
                       ~/.local/share/bash-completion/completions/takt\n  source <(takt completions \
                       zsh)\n  takt completions fish > ~/.config/fish/completions/takt.fish")]
@@ -342,7 +348,8 @@ pub enum Command {
         shell: Shell,
     },
 
-    /// Write the manual pages of takt, its commands and taktd into a directory.
+    /// Write the manual pages of takt, its commands, taktd and the programs beside takt into a
+    /// directory.
     #[command(after_help = "Example:\n  takt man ~/.local/share/man/man1")]
     Man {
         /// It must exist.
@@ -400,7 +407,7 @@ pub enum Station {
         #[arg(long, value_name = "DB", value_parser = parse_decibel, allow_hyphen_values = true)]
         snr: i32,
         /// On this link only.
-        #[arg(long, value_name = "DEV")]
+        #[arg(long, value_name = "DEV", add = values::devices())]
         device: Option<String>,
     },
 
@@ -411,7 +418,7 @@ pub enum Station {
     )]
     List {
         /// Of this link only.
-        #[arg(long, value_name = "DEV")]
+        #[arg(long, value_name = "DEV", add = values::devices())]
         device: Option<String>,
     },
 
@@ -421,7 +428,7 @@ pub enum Station {
         #[arg(value_name = "ADDR")]
         address: Address,
         /// On this link only.
-        #[arg(long, value_name = "DEV")]
+        #[arg(long, value_name = "DEV", add = values::devices())]
         device: Option<String>,
     },
 }
@@ -571,6 +578,21 @@ impl From<Beat> for Terms {
             },
         }
     }
+}
+
+/// What `takt explain` finds without its area, since bash takes a colon for the end of a word.
+fn explained() -> Vec<String> {
+    let names = reasons::all().flat_map(|entry| {
+        let last = entry.code.rsplit("::").next().map(str::to_owned);
+        let shown = entry.shown_as.iter().map(|word| (*word).to_owned());
+        last.into_iter().chain(shown)
+    });
+    let mut names: Vec<String> = names
+        .filter(|name| !name.contains([' ', ':']) && reasons::find(name).is_some())
+        .collect();
+    names.sort();
+    names.dedup();
+    names
 }
 
 /// A whole number of seconds, minutes, hours or days.

@@ -11,7 +11,7 @@ mod refusal;
 
 use std::{env, path::Path, process::ExitCode};
 
-use clap::Parser;
+use clap::{CommandFactory, Parser};
 
 use crate::{
     args::{Cli, Command, Crowd, Passed, Radio},
@@ -25,6 +25,8 @@ fn main() -> ExitCode {
     if is_called("taktd") {
         return daemon::run().into();
     }
+    program::complete();
+    takt_shell::completions::answer(Cli::command);
     let Cli { command, output } = Cli::parse();
     // A program that takt becomes, or starts, has the limits that it was given.
     if !matches!(

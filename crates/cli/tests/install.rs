@@ -61,6 +61,7 @@ fn all_of_it_comes_and_goes() {
         "usr/share/man/man1/takt-lab.1",
         "usr/share/man/man1/takt-dispatch.1",
         "usr/share/man/man1/takt-sim.1",
+        "usr/share/man/man1/takt-bench.1",
         "usr/share/man/man5/takt-policy.5",
         "usr/share/man/man7/takt.7",
         "usr/share/man/man8/taktd.8",
@@ -197,24 +198,4 @@ fn folders_of_crates() -> BTreeSet<String> {
         })
         .map(|folder| format!("{}/", folder.display()))
         .collect()
-}
-
-#[test]
-fn shells_read_their_completions() {
-    let folder = tempfile::tempdir().expect("a folder is made");
-    let bash = folder.path().join("takt.bash");
-    let made = Command::new(TAKT).args(["completions", "bash"]).output();
-    fs::write(&bash, made.expect("it starts").stdout).expect("it is written");
-    let ask = format!(
-        "source {} && COMP_WORDS=(takt rev) COMP_CWORD=1 && _takt takt rev takt && echo \
-         ${{COMPREPLY[@]}}",
-        bash.display()
-    );
-    let told = Command::new("bash").args(["-c", &ask]).output();
-    let told = told.expect("there is a bash");
-    assert_eq!(
-        String::from_utf8_lossy(&told.stdout),
-        "revert\n",
-        "{told:?}"
-    );
 }

@@ -6,7 +6,7 @@ use std::{
     path::Path,
 };
 
-use clap::Parser;
+use clap::{CommandFactory, Parser};
 use serde_json::{Value, json};
 use takt_policy::{Diagnostics, format_duration};
 
@@ -38,6 +38,7 @@ impl From<Error> for Failure {
 }
 
 pub fn run() -> Exit {
+    takt_shell::answer(Cli::command, takt_shell::pages::DISPATCH);
     let cli = Cli::parse();
     let done = match &cli.command {
         Command::Run { policy, priority } => load(policy).and_then(|plan| {

@@ -8,7 +8,7 @@ use std::{
     process::ExitCode,
 };
 
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, CommandFactory, Parser, Subcommand};
 use kube::Client;
 use takt_fleet::{
     beside::beside, engine::Access, keys::Signer, operator::Operator, revision::check_fleet,
@@ -124,6 +124,7 @@ fn fleet(text: &str) -> Result<String, String> {
 }
 
 fn main() -> ExitCode {
+    takt_shell::answer(Cli::command, takt_shell::pages::KUBERNETES);
     let Cli { command } = Cli::parse();
     let mut builder = tokio::runtime::Builder::new_current_thread();
     let ran: Result<(), Box<dyn Error>> = match builder.enable_all().build() {

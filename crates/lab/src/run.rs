@@ -18,6 +18,11 @@ use crate::{
     tour,
 };
 
+/// What can be run by name.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    NAMES.into_iter().chain([tour::NAME])
+}
+
 /// The experiment with downloads in it, in full.
 const NEEDS_WEB_SERVER: &str = "pacing";
 

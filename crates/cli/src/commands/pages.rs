@@ -1,13 +1,13 @@
 //! Output generated from the definition of the command line, besides `--help`: completions for
-//! shells, and manual pages. Pages that are no command's come from `docs/` (`build.rs`).
+//! shells, and manual pages.
 
 use std::{fs, io, path::Path};
 
-use clap::{Command, CommandFactory};
-use clap_complete::Shell;
+use clap::CommandFactory;
 use serde_json::json;
+use takt_shell::{completions::Shell, pages};
 
-use super::daemon::Daemon;
+use super::{daemon::Daemon, program};
 use crate::{
     args::{Cli, Output},
     exit::Exit,
@@ -15,23 +15,17 @@ use crate::{
 };
 
 pub fn completions(shell: Shell, output: Output) -> Exit {
-    let mut script = Vec::new();
-    clap_complete::generate(shell, &mut visible(&Cli::command()), "takt", &mut script);
-    let script = String::from_utf8_lossy(&script);
-    print::result(output, &json!({ "script": script }), |_| script.to_string());
-    Exit::Done
+    match shell.script("takt") {
+        Ok(script) => {
+            print::result(output, &json!({ "script": script }), |_| script.clone());
+            Exit::Done
+        }
+        Err(error) => print::failure(output, Exit::Failed, &error),
+    }
 }
 
-/// Pages made of `docs/`.
-const POLICY: &str = include_str!(concat!(env!("OUT_DIR"), "/takt-policy.5"));
-const CONCEPTS: &str = include_str!(concat!(env!("OUT_DIR"), "/takt.7"));
-/// Sections of taktd's page, behind those about its command line.
-const DAEMON: &str = include_str!(concat!(env!("OUT_DIR"), "/taktd.8"));
-
-/// The name and version in the footer of each page.
-const SOURCE: &str = concat!("takt ", env!("CARGO_PKG_VERSION"));
-
-/// A page for each command, such as `takt-apply.1`, and those of taktd, the policy and the concepts.
+/// A page for each command, such as `takt-apply.1`, and those of taktd, the policy, the concepts and
+/// the programs beside takt.
 pub fn manual(directory: &Path, output: Output) -> Exit {
     match write_all(directory) {
         Ok(()) => {
@@ -48,57 +42,25 @@ pub fn manual(directory: &Path, output: Output) -> Exit {
 }
 
 fn write_all(directory: &Path) -> io::Result<()> {
-    let mut takt = Cli::command().disable_help_subcommand(true);
-    takt.build();
-    write_of(directory, &takt)?;
-    let daemon = page(&Daemon::command(), 8)? + DAEMON;
+    pages::write_all(directory, &Cli::command(), None)?;
+    let daemon = pages::page(&Daemon::command(), 8)? + pages::DAEMON;
     fs::write(directory.join("taktd.8"), daemon)?;
-    fs::write(directory.join("takt-policy.5"), POLICY)?;
-    fs::write(directory.join("takt.7"), CONCEPTS)
-}
-
-/// The page of a command, and those of its commands.
-fn write_of(directory: &Path, command: &Command) -> io::Result<()> {
-    for each in command.get_subcommands().filter(|each| !each.is_hide_set()) {
-        write_of(directory, each)?;
-    }
-    let name = command.get_display_name().unwrap_or(command.get_name());
-    fs::write(directory.join(format!("{name}.1")), page(command, 1)?)
-}
-
-/// In troff's man macros. The generator leaves an empty date out, so the title is written here; its
-/// spaces at the ends of lines and breaks beside empty lines are what checkers report.
-fn page(command: &Command, section: u8) -> io::Result<String> {
-    let name = command.get_display_name().unwrap_or(command.get_name());
-    let title = name.replace('-', "\\-");
-    let mut page = Vec::new();
-    clap_mangen::Man::new(command.clone()).render(&mut page)?;
-    let page = String::from_utf8_lossy(&page);
-    let lines = page.lines().map(|line| match line.starts_with(".TH ") {
-        true => format!(".TH {title} {section} \"\" \"{SOURCE}\" Takt\n"),
-        false => line.trim_end().to_owned() + "\n",
-    });
-    Ok(lines
-        .collect::<String>()
-        .replace("\n.br\n\n", "\n\n")
-        .replace("\n\n.br\n", "\n\n")
-        .replace(".SH EXTRA\nExamples:\n", ".SH EXAMPLES\n")
-        .replace(".SH EXTRA\nExample:\n", ".SH EXAMPLE\n")
-        .replace("\nExit codes:\n", "\n.SH EXIT STATUS\n"))
-}
-
-/// Without the commands that takt starts itself with, which generators would include.
-fn visible(command: &Command) -> Command {
-    let subcommands = command.get_subcommands().filter(|each| !each.is_hide_set());
-    Command::new(command.get_name().to_owned())
-        .about(command.get_about().cloned().unwrap_or_default())
-        .version(env!("CARGO_PKG_VERSION"))
-        .args(command.get_arguments())
-        .subcommands(subcommands.map(visible))
+    fs::write(directory.join("takt-policy.5"), pages::POLICY)?;
+    fs::write(directory.join("takt.7"), pages::CONCEPTS)?;
+    // In the places of what takt itself knows of them.
+    program::all_beside().try_for_each(|mut program| {
+        let status = program.arg(pages::ARGUMENT).arg(directory).status()?;
+        match status.success() {
+            true => Ok(()),
+            false => Err(io::Error::other(format!("{program:?}: {status}"))),
+        }
+    })
 }
 
 #[cfg(test)]
 mod tests {
+    use clap::Command;
+
     use super::*;
 
     /// Every public command, by its whole name.
@@ -185,20 +147,6 @@ mod tests {
             let (title, section) = name.rsplit_once('.').expect("a section");
             let title = title.replace('-', "\\-");
             assert!(page.contains(&format!(".TH {title} {section} ")), "{page}");
-        }
-    }
-
-    #[test]
-    fn nothing_hidden_is_offered() {
-        let mut offered = visible(&Cli::command());
-        offered.build();
-        let hidden = ["guard", "guest", "send", "beat", "wlan"];
-        for command in commands(&offered) {
-            assert!(
-                !hidden.contains(&command.get_name()),
-                "{}",
-                command.get_name()
-            );
         }
     }
 }

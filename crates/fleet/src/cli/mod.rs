@@ -13,7 +13,7 @@ use std::{
     io::{self, Write},
 };
 
-use clap::Parser;
+use clap::{CommandFactory, Parser};
 use serde_json::{Value, json};
 use takt_fleet::{
     keys::Signer,
@@ -26,6 +26,7 @@ use self::{
 };
 
 pub fn run() -> Exit {
+    takt_shell::answer(Cli::command, takt_shell::pages::FLEET);
     let Cli { command, common } = Cli::parse();
     let mut builder = tokio::runtime::Builder::new_current_thread();
     match builder.enable_all().build() {

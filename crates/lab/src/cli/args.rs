@@ -3,7 +3,8 @@
 use std::{ffi::OsString, path::PathBuf};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use takt_lab::{guest, host};
+use takt_lab::{guest, host, native, run};
+use takt_shell::values;
 
 /// Boot a real kernel in an emulator and try Takt there.
 #[derive(Debug, Parser)]
@@ -84,6 +85,7 @@ pub enum Lab {
     Run {
         /// `pacing`, `background`, `beats`, `radio`, `crowd`, `cost`, `bystanders`, `kernels`,
         /// `soak`, `sim`, `queues`, or `tour` for a short run of the first five.
+        #[arg(add = values::words(|| run::names().map(str::to_owned).collect()))]
         name: String,
         #[command(flatten)]
         machine: Machine,
@@ -101,12 +103,14 @@ pub enum Lab {
     /// Measure Takt and its peers on this very machine, in namespaces of its own: no device, qdisc
     /// or policy of the host is touched, and nothing is left. Takes root, and minutes.
     #[command(
+        display_name = "takt-bench",
         override_usage = "takt bench [OPTIONS] [NAME]",
         after_help = "Examples:\n  takt bench\n  takt bench cost --only takt,fq,htb\n  takt bench --output json > report.json"
     )]
     Bench {
         /// `cost`, what a packet costs that need not wait, or `pacing`, how exact rates and spacing
         /// are; both without a name.
+        #[arg(add = values::words(|| native::NAMES.map(str::to_owned).to_vec()))]
         name: Option<String>,
         /// Longer, with more rates.
         #[arg(long)]
@@ -175,8 +179,14 @@ pub enum Lab {
 #[derive(Debug, Args)]
 pub struct Machine {
     /// `default`, `newest`, `wireless`, `realtime`, or a version such as 6.18.
-    #[arg(long)]
+    #[arg(long, add = values::words(kernels))]
     pub kernel: Option<String>,
+}
+
+fn kernels() -> Vec<String> {
+    ["default", "newest", "wireless", "realtime"]
+        .map(str::to_owned)
+        .to_vec()
 }
 
 impl Machine {

@@ -14,7 +14,7 @@ use std::{
     time::Duration,
 };
 
-use clap::Parser;
+use clap::{CommandFactory, Parser};
 use serde_json::json;
 use takt_lab::{
     experiment,
@@ -37,6 +37,7 @@ const BENCH: &str = "bench";
 const OUT: &str = "out";
 
 pub fn run() -> ExitCode {
+    takt_shell::answer(Cli::command, takt_shell::pages::LAB);
     let Cli { lab, output } = Cli::parse();
     match lab {
         Lab::Kernels { fetch } => kernels(&fetch, output).into(),

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Parser, ValueEnum};
+use takt_shell::values;
 
 use super::schedulers::Name;
 
@@ -26,9 +27,9 @@ pub struct Cli {
     #[arg(long, value_name = "FILE", required_unless_present = "record")]
     pub traffic: Option<PathBuf>,
     /// The link, by its device; needed if the policy has several.
-    #[arg(long, value_name = "DEV")]
+    #[arg(long, value_name = "DEV", add = values::devices())]
     pub link: Option<String>,
-    /// Of all random numbers.
+    /// Random seed.
     #[arg(long, default_value_t = 1)]
     pub seed: u64,
     /// How long it takes, in simulated time.
@@ -42,7 +43,7 @@ pub struct Cli {
     pub compare: Option<PathBuf>,
     /// Record what leaves this host's device for so long, up to 3600s and two million packets, as a
     /// traffic file. Of packets only times, lengths and what rules match are kept. Needs root.
-    #[arg(long, num_args = 2, value_names = ["DEV", "TIME"],
+    #[arg(long, num_args = 2, value_names = ["DEV", "TIME"], add = values::devices(),
           conflicts_with_all = ["policy", "traffic", "link", "beside", "compare"])]
     pub record: Vec<String>,
     /// Where the recording goes; the capture is beside it, and ends in .pcap. Neither may exist.

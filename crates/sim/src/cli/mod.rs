@@ -13,7 +13,7 @@ use std::{
     path::Path,
 };
 
-use clap::Parser;
+use clap::{CommandFactory, Parser};
 use serde_json::json;
 use takt_policy::{Diagnostics, Policy, format_duration, traffic::Traffic};
 use takt_sim::{Outcome, Setup, SetupError, Terms};
@@ -37,6 +37,7 @@ enum Refusal {
 }
 
 pub fn run() -> Exit {
+    takt_shell::answer(Cli::command, takt_shell::pages::SIM);
     let cli = Cli::parse();
     if let [device, time] = cli.record.as_slice() {
         return recording::run(&cli, device, time);
