@@ -45,6 +45,8 @@ static __always_inline u32 class_of(struct __sk_buff *ctx)
 		place = takt_port_read(__builtin_bswap16(ctx->protocol),
 				       (u64)ctx->data + takt_skipped_bytes, (u64)ctx->data_end,
 				       which);
+		/* The verifier does not know that swapped bytes are 16 bits; the compiler does. */
+		barrier_var(place);
 		if (place < TAKT_PORT_PLACES)
 			return takt_port_class[place];
 	}
