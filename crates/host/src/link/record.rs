@@ -122,7 +122,13 @@ impl Record {
     }
 
     pub fn forget(index: u32) -> Result<(), Error> {
-        store(index).forget()?;
+        let store = store(index);
+        // That it is leaving goes last: without it, a record would say that another program has
+        // changed the device.
+        for generation in store.numbers() {
+            store.discard(generation)?;
+        }
+        store.forget()?;
         // Other links may still have one.
         let _ = fs::remove_dir(links());
         Ok(())
