@@ -183,7 +183,9 @@ class without its rate, so it is an error instead.
 Known keys:
 
     [link.DEV]            rate overhead pacing packets burst lag_max horizon
-                          beyond_horizon ecn on_conflict backend tenant class
+                          beyond_horizon ecn acks on_conflict backend tenant
+                          class download
+    [link.DEV.download]   rate overhead ecn backend tenant class
     [[link.DEV.tenant]]   name rate ceil weight floor priority
     [[link.DEV.class]]    name match tenant rate ceil weight floor priority
                           per_flow queue_packets burst aqm target interval gate
@@ -446,6 +448,18 @@ Here one that may take all the link or the tenant has stands before one that nam
 it has enough to send, it takes what the other counts on. Classes without a rate have priority 6 by
 default and classes with one have 3, so that what is promised goes before what is left over. Within
 one priority guarantees come first. A ceil for the one, or a floor for the other, settles it too.
+";
+NoDownload = "takt::policy::no_download": "
+[link.DEV.download] divides what a device receives. Packets wait before the host has looked at them:
+neither their socket nor the firewall's mark is known, so app, user, cgroup, unit, registered and
+mark can match none, and no task is known that they would have to wait for. Only the backends takt
+and tree carry it out.
+
+Without classes of its own a download has those of its link, with source and destination exchanged
+and the same rates: what leaves to port 443 comes in from port 443. A ceil as high as the link means
+the whole download. Where rates are higher than the download, or a class matches nothing that comes
+in, give it classes of its own: [[link.DEV.download.class]], whose matches are those of packets as
+they come in.
 ";
 Capped = "takt::policy::capped": "
 A rate without a ceil is a pace: it is guaranteed, and nothing is sent faster, however much of the

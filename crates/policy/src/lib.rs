@@ -51,6 +51,7 @@ pub use read::beats::task::{
 };
 pub use schema::json_schema;
 pub use value::decibel::parse_decibel;
+pub use value::device::device_of_download;
 pub use value::duration::{format_duration, parse_duration};
 pub use value::exact::{DENOMINATOR_MAX, ExactTime, parse_exact};
 pub use value::name::check_name;

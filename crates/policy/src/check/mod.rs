@@ -55,12 +55,7 @@ pub(crate) fn check(read: ReadPolicy, source: &Source, findings: &mut Findings) 
     let thins_acks = |link: &ReadLink| read.crowd.iter().any(|crowd| crowd.thins(&link.device));
     let (device_spans, links): (_, Vec<Link>) = links
         .into_iter()
-        .map(|link| {
-            (
-                link.device_span.clone(),
-                link::resolve(has_stations(&link), thins_acks(&link), link),
-            )
-        })
+        .flat_map(|link| link::resolve(has_stations(&link), thins_acks(&link), link))
         .unzip();
     let key_spans = KeySpans {
         crowd: read.crowd.as_ref().and_then(|read| read.key_span.clone()),

@@ -17,7 +17,7 @@ pub const QUESTIONS_MAX: usize = 32;
 /// The class of packets that match no other class.
 pub const DEFAULT_CLASS: &str = "default";
 
-/// One network device and how its egress is shared.
+/// One network device and how its egress, or what it receives, is shared.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Link {
     /// The network device's name.
@@ -40,8 +40,8 @@ pub struct Link {
     pub beyond_horizon: BeyondHorizon,
     /// Whether packets of senders that understand it are marked instead of dropped (ECN).
     pub ecn: bool,
-    /// Whether a queued pure acknowledgement of TCP is replaced by a newer one of its flow: this
-    /// host is a crowd's access point.
+    /// Whether a queued pure acknowledgement of TCP is replaced by a newer one of its flow, as on a
+    /// crowd's access point.
     pub thins_acks: bool,
     /// What happens when another program replaces takt's qdisc.
     pub on_conflict: OnConflict,
@@ -50,6 +50,10 @@ pub struct Link {
     /// Whether its classes tell stations apart, and share by their weights too. Rates and queues of
     /// its classes are each station's then.
     pub has_stations: bool,
+    /// The device whose incoming packets it is of; `None`: of those that leave `device`. A download is
+    /// called as no device is, with a dot and `download` behind the name of its own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub download_of: Option<String>,
     /// In file order; at most 63.
     pub tenants: Vec<Tenant>,
     /// In file order, which is match order. Exactly one is the default class; it is the last one

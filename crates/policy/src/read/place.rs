@@ -3,7 +3,7 @@
 use super::beats::{self, BEATS, task::TASK};
 use super::crowd::CROWD;
 use super::keys::Schema;
-use super::link::{LINK, class::CLASS, matching, tenant::TENANT};
+use super::link::{LINK, class::CLASS, download::DOWNLOAD, matching, tenant::TENANT};
 use super::radio::RADIO;
 use crate::value::folded;
 
@@ -13,6 +13,8 @@ pub(crate) enum Place {
     /// The whole file.
     File,
     Link,
+    /// What a device receives.
+    Download,
     Tenant,
     Class,
     /// The match of a class.
@@ -28,14 +30,15 @@ pub(crate) enum Place {
 use Place::*;
 
 impl Place {
-    pub const ALL: [Place; 10] = [
-        File, Link, Tenant, Class, Match, Radio, Crowd, Beats, Task, TaskMatch,
+    pub const ALL: [Place; 11] = [
+        File, Link, Download, Tenant, Class, Match, Radio, Crowd, Beats, Task, TaskMatch,
     ];
 
     pub fn schema(self) -> &'static Schema {
         match self {
             File => &super::FILE,
             Link => &LINK,
+            Download => &DOWNLOAD,
             Tenant => &TENANT,
             Class => &CLASS,
             Match => &matching::MATCH,
@@ -52,6 +55,7 @@ impl Place {
         match self {
             File => "the policy",
             Link => "[link.DEV]",
+            Download => "[link.DEV.download]",
             Tenant => "a [[link.DEV.tenant]]",
             Class => "a [[link.DEV.class]]",
             Match => "the match of a [[link.DEV.class]]",
@@ -76,7 +80,7 @@ impl Place {
     fn related(self) -> &'static [Place] {
         match self {
             File => &[Link, Tenant, Class, Match, Beats, Task, TaskMatch],
-            Link | Tenant | Class | Match => &[Link, Tenant, Class, Match],
+            Link | Download | Tenant | Class | Match => &[Link, Tenant, Class, Match],
             Beats | Task | TaskMatch => &[Beats, Task, TaskMatch],
             Radio | Crowd => &[],
         }

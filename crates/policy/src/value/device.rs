@@ -16,6 +16,19 @@ pub(crate) fn schema() -> Value {
     json!({"type": "string", "pattern": "^[^/:%*?\\[\\s]{1,127}$"})
 }
 
+/// How the download of a device is called, as if it were one.
+const DOWNLOAD: &str = ".download";
+
+/// The name of a device's download.
+pub(crate) fn download_of(device: &str) -> String {
+    format!("{device}{DOWNLOAD}")
+}
+
+/// The device that has the download of this name; `None`: it is no download's.
+pub fn device_of_download(name: &str) -> Option<&str> {
+    name.strip_suffix(DOWNLOAD)
+}
+
 /// What makes a name a pattern in a shell.
 const PATTERN: [char; 3] = ['*', '?', '['];
 
@@ -52,6 +65,11 @@ pub(crate) fn check(device: &str) -> Result<(), Fault> {
         (
             "it is a pattern, and devices are named one by one",
             "name each device by itself, as `ip link` shows it",
+        )
+    } else if device_of_download(device).is_some() {
+        (
+            "takt calls the download of a device so",
+            "write a table [link.DEV.download] for what DEV receives",
         )
     } else {
         return Ok(());

@@ -2,13 +2,18 @@
 
 use serde_json::json;
 use takt_policy::{
-    AqmKind, Code, Crowd, CrowdRole, Family, Link, Mark, Pacing, Packets, Point, Question, Radio,
-    RadioSource, Report, Tenant, User, WeightLaw, format_rate, parse,
+    AqmKind, Code, Crowd, CrowdRole, Family, Gate, Link, Mark, OnConflict, Pacing, Packets, Point,
+    Question, Radio, RadioSource, Report, Tenant, User, WeightLaw, format_rate, parse,
 };
 
 fn link(text: &str) -> Link {
     let policy = parse("model.toml", text).unwrap_or_else(|error| panic!("{error}"));
     policy.links.into_iter().next().unwrap()
+}
+
+fn links(text: &str) -> Vec<Link> {
+    let policy = parse("model.toml", text).unwrap_or_else(|error| panic!("{error}"));
+    policy.links
 }
 
 /// The only match of the only class.
@@ -639,4 +644,71 @@ fn what_only_the_host_knows_of_a_crowd_is_told_at_its_device() {
     let policy = parse("model.toml", CROWD).unwrap();
     let error = policy.device_error("wlan0", "takt::device::missing", "it is gone", "plug it in");
     assert_eq!(error.to_json()[0]["line"], 4);
+}
+
+#[test]
+fn a_download_has_its_links_classes_the_other_way_round() {
+    let links = links(
+        "[link.wan0]\nrate = \"38mbit\"\noverhead = 18\non_conflict = \"restore\"\n\
+         download = { rate = \"240mbit\" }\n\
+         [[link.wan0.class]]\nname = \"web\"\nrate = \"2mbit\"\nceil = \"38mbit\"\n\
+         match = [{ dst = \"192.0.2.0/24\", dst_port = 443, proto = \"tcp\" }, { mark = 1 }]\n\
+         [[link.wan0.class]]\nname = \"mine\"\nmatch = { user = \"root\" }\n\
+         [[link.wan0.class]]\nname = \"bulk\"\npriority = \"background\"\nmatch = { src_port = 1 }\n",
+    );
+    let [link, download] = links.as_slice() else {
+        panic!("two links");
+    };
+    assert_eq!((&*link.device, &link.download_of), ("wan0", &None));
+    assert!(link.classes.iter().all(|class| !class.receive));
+    assert_eq!(download.device, "wan0.download");
+    assert_eq!(download.download_of.as_deref(), Some("wan0"));
+    assert_eq!(
+        (download.rate_bps, download.overhead_bytes),
+        (240_000_000, 18)
+    );
+    assert_eq!(download.on_conflict, OnConflict::Restore);
+    let names: Vec<&str> = download.classes.iter().map(|class| &*class.name).collect();
+    assert_eq!(names, ["web", "bulk", "default"]);
+    let [web, bulk, _] = download.classes.as_slice() else {
+        panic!("three classes");
+    };
+    assert_eq!((web.rate_bps, web.ceil_bps), (Some(2_000_000), None));
+    let [entry] = web.matches.as_slice() else {
+        panic!("one match");
+    };
+    assert_eq!(
+        (entry.src, entry.dst),
+        (link.classes[0].matches[0].dst, None)
+    );
+    assert_eq!(
+        (&*entry.src_ports, &*entry.dst_ports),
+        (&[443..=443][..], &[][..])
+    );
+    assert_eq!((bulk.gate, bulk.receive), (Some(Gate::Open), false));
+    assert_eq!(bulk.matches[0].dst_ports, [1..=1]);
+}
+
+#[test]
+fn a_download_may_have_classes_of_its_own() {
+    let links = links(
+        "[link.wan0]\nrate = \"38mbit\"\n\
+         [[link.wan0.class]]\nname = \"web\"\nrate = \"30mbit\"\nmatch = { dst_port = 443 }\n\
+         [link.wan0.download]\nrate = \"10mbit\"\n\
+         [[link.wan0.download.class]]\nname = \"calls\"\nrate = \"1mbit\"\nceil = \"10mbit\"\n\
+         match = { src_port = 5060 }\n",
+    );
+    let download = &links[1];
+    let calls = &download.classes[0];
+    assert_eq!((&*calls.name, calls.ceil_bps), ("calls", Some(10_000_000)));
+    assert_eq!(calls.matches[0].src_ports, [5060..=5060]);
+    assert_eq!(download.classes.len(), 2);
+}
+
+#[test]
+fn any_link_may_thin_acknowledgements_but_no_download() {
+    let links =
+        links("[link.wan0]\nrate = \"5mbit\"\nacks = \"thin\"\ndownload = { rate = \"99mbit\" }\n");
+    let thins: Vec<bool> = links.iter().map(|link| link.thins_acks).collect();
+    assert_eq!(thins, [true, false]);
 }

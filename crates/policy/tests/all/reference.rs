@@ -7,6 +7,10 @@ use takt_policy::{Code, json_schema};
 const TABLES: &[(&str, &str)] = &[
     ("[link.DEV]", "/link/additionalProperties"),
     (
+        "[link.DEV.download]",
+        "/link/additionalProperties/properties/download",
+    ),
+    (
         "[[link.DEV.tenant]]",
         "/link/additionalProperties/properties/tenant/items",
     ),

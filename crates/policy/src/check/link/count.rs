@@ -20,8 +20,8 @@ pub(super) fn check(links: &[ReadLink], findings: &mut Findings) {
             let error = Diagnostic::error(
                 Code::TooManyLinks,
                 format!("{problem} more than the {LINKS_MAX} places a host has for them"),
-                "a link whose class in the background receives takes two: receive = false, or \
-                 fewer links",
+                "a link with a download takes two, and so does one whose class in the background \
+                 receives: receive = false, or fewer links",
             );
             findings.add(error.at(&link.device_span, "the first one too many"));
             return;
@@ -29,7 +29,8 @@ pub(super) fn check(links: &[ReadLink], findings: &mut Findings) {
     }
 }
 
-/// The receive side of a link counts as a link.
+/// The receive side of a link counts as a link, and so does its download, which takes its place.
 fn places(link: &ReadLink) -> usize {
-    1 + usize::from(link.classes.iter().any(background::receive))
+    let receives = || link.classes.iter().any(background::receive);
+    1 + usize::from(link.download.is_some() || receives())
 }

@@ -4,6 +4,7 @@ mod aqm;
 mod background;
 mod count;
 mod cover;
+mod download;
 mod names;
 mod questions;
 mod rates;
@@ -19,7 +20,7 @@ use crate::read::{
     BURST_OF_CLASS_NS, BURST_SHARED_TIMES, PRIORITY_REST, ReadClass, ReadLink, ReadTenant,
     WEIGHT_DEFAULT_MILLI, bps_of,
 };
-use crate::source::Source;
+use crate::source::{Source, Span};
 use crate::{Aqm, AqmKind, Class, DEFAULT_CLASS, Link, Tenant};
 
 pub(in crate::check) use questions::users;
@@ -38,20 +39,51 @@ pub(super) fn check(
     findings: &mut Findings,
 ) {
     for link in &mut *links {
-        names::check(link, findings);
-        tenants::check(link, findings);
-        terms::check(link, findings);
-        shadow::check(link, source, findings);
-        rates::check(link, has_stations(link), findings);
-        background::check(link, findings);
-        aqm::check(link, findings);
+        let stations = has_stations(link);
+        check_one(link, stations, source, findings);
+        if let Some(download) = &mut link.download {
+            check_one(download, false, source, findings);
+        }
+        download::check(link, findings);
     }
     questions::check(links, findings);
     count::check(links, findings);
 }
 
-/// The model, with every default filled in.
-pub(super) fn resolve(has_stations: bool, thins_acks: bool, link: ReadLink) -> Link {
+fn check_one(link: &mut ReadLink, has_stations: bool, source: &Source, findings: &mut Findings) {
+    names::check(link, findings);
+    tenants::check(link, findings);
+    terms::check(link, findings);
+    shadow::check(link, source, findings);
+    rates::check(link, has_stations, findings);
+    background::check(link, findings);
+    aqm::check(link, findings);
+}
+
+/// The models of a link and of its download, with every default filled in, and where they are named.
+pub(super) fn resolve(
+    has_stations: bool,
+    thins_acks: bool,
+    mut link: ReadLink,
+) -> Vec<(Span, Link)> {
+    let span = link.device_span.clone();
+    let download = link.download.take();
+    let mut link = resolve_one(has_stations, thins_acks, link);
+    let Some(download) = download else {
+        return vec![(span, link)];
+    };
+    let of_download = download.device_span.clone();
+    let is_divided = download::is_divided_by_itself(&download);
+    let own = resolve_one(false, false, *download);
+    let download = download::resolve(&link, own, is_divided);
+    // What comes in waits in the download.
+    for class in &mut link.classes {
+        class.receive = false;
+    }
+    vec![(span, link), (of_download, download)]
+}
+
+fn resolve_one(has_stations: bool, thins_acks: bool, link: ReadLink) -> Link {
     let resolve_class = |class| resolve_class(has_stations, link.burst_ns, class);
     let mut classes: Vec<Class> = link.classes.into_iter().map(resolve_class).collect();
     if !classes.iter().any(|class| class.is_default) {
@@ -69,10 +101,11 @@ pub(super) fn resolve(has_stations: bool, thins_acks: bool, link: ReadLink) -> L
         horizon_ns: link.horizon_ns,
         beyond_horizon: link.beyond_horizon,
         ecn: link.ecn,
-        thins_acks,
+        thins_acks: thins_acks || link.thins_acks,
         on_conflict: link.on_conflict,
         backend: link.backend,
         has_stations,
+        download_of: None,
         tenants: link.tenants.into_iter().map(resolve_tenant).collect(),
         classes,
     }

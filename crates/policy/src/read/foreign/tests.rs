@@ -38,6 +38,7 @@ fn with_line(place: Place, line: &str) -> String {
             "[[link.wlan0.class]]",
             "name = \"stream\"\nmatch = { proto = \"tcp\", src_port = 1 }",
         ),
+        (Download, "[link.wlan0.download]", "rate = \"1gbit\""),
         (
             Radio,
             "[radio]",
@@ -61,9 +62,11 @@ fn with_line(place: Place, line: &str) -> String {
     } else {
         String::new()
     };
-    // Stations exclude what other lines say.
+    // Stations exclude what other lines say, and a line may be a download.
+    let alone = [Radio, Download];
     let tables = tables.into_iter();
-    for (table, header, lines) in tables.filter(|(table, ..)| *table != Radio || place == Radio) {
+    let tables = tables.filter(|(table, ..)| !alone.contains(table) || place == *table);
+    for (table, header, lines) in tables {
         let of_match = place.around() == Some(table);
         let added = if of_match {
             format!("match = {{ {line} }}")
@@ -127,9 +130,18 @@ fn each_word_has_its_hint() {
         (
             "ingress",
             Link,
-            "Takt paces what a device sends, not what it receives; on a router write \
-            a [link.DEV] for the device that sends downloads on, with a rate a little below the \
-            line's",
+            "what a device receives is a table of its own; write download = { rate = \"240mbit\" }",
+        ),
+        (
+            "ingress",
+            File,
+            "what a device receives is a table of its own; write download = { rate = \"240mbit\" } \
+            in [link.DEV]",
+        ),
+        (
+            "download",
+            Class,
+            "write it like this: download = { rate = \"240mbit\" } in [link.DEV]",
         ),
         ("download", Crowd, "write it like this: downloads = true"),
         (
@@ -349,7 +361,7 @@ fn each_word_has_its_hint() {
             "cpus",
             Link,
             "a link has: rate, overhead, pacing, packets, burst, lag_max, horizon, \
-            beyond_horizon, ecn, on_conflict, backend, tenant, class",
+            beyond_horizon, ecn, acks, on_conflict, backend, tenant, class, download",
         ),
         ("cpuset", Beats, "write it like this: cpus = \"0-3,6\""),
         ("runtime", Task, "write it like this: budget = \"8ms\""),

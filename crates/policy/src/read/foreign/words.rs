@@ -3,7 +3,7 @@
 use super::{Hint, Line, Word};
 use crate::read::place::Place::{self, *};
 
-const LINKS: &[Place] = &[File, Link, Tenant, Class, Match];
+const LINKS: &[Place] = &[File, Link, Download, Tenant, Class, Match];
 /// Where a class or a tenant is described.
 const PARTS: &[Place] = &[Tenant, Class, Match];
 const TASKS: &[Place] = &[Beats, Task, TaskMatch];
@@ -51,6 +51,7 @@ const fn choice(places: &'static [Place], text: &'static str, purpose: &'static 
 }
 
 const LINK_RATE: Line = line(LINK, "rate = \"100mbit\"");
+const DOWNLOAD: Line = line(LINK, "download = { rate = \"240mbit\" }");
 const GUARANTEE: Line = choice(CLASS_OR_TENANT, "rate = \"25mbit\"", "for a guarantee");
 const CEILING: Line = choice(CLASS_OR_TENANT, "ceil = \"50mbit\"", "for a limit");
 const QUEUE: Line = choice(CLASS, "queue_packets = 1000", "for the length of a queue");
@@ -145,16 +146,20 @@ pub(super) const WORDS: &[Word] = &[
         ],
     ),
     word(
+        &["ingress", "downlink", "down", "rx", "incoming", "input"],
         &[
-            "ingress", "download", "downlink", "down", "rx", "incoming", "input",
-        ],
-        &[
-            absent(
+            differs(
                 LINKS,
-                "Takt paces what a device sends, not what it receives; on a router write a \
-                 [link.DEV] for the device that sends downloads on, with a rate a little below the \
-                 line's",
+                "what a device receives is a table of its own",
+                &[DOWNLOAD],
             ),
+            same(&[Crowd], &[line(&[Crowd], "downloads = true")]),
+        ],
+    ),
+    word(
+        &["download"],
+        &[
+            same(&[File, Download, Tenant, Class, Match], &[DOWNLOAD]),
             same(&[Crowd], &[line(&[Crowd], "downloads = true")]),
         ],
     ),
@@ -365,11 +370,7 @@ pub(super) const WORDS: &[Word] = &[
     ),
     word(
         &["ack_filter", "ack_filter_aggressive"],
-        &[differs(
-            LINKS,
-            "only an access point thins acknowledgements",
-            &[line(&[Crowd], "access_point = true")],
-        )],
+        &[same(LINKS, &[line(LINK, "acks = \"thin\"")])],
     ),
     word(
         &["split_gso", "gso", "tso"],

@@ -3,6 +3,7 @@
 pub(super) mod aqm;
 pub(crate) mod burst;
 pub(super) mod class;
+pub(super) mod download;
 mod horizon;
 pub(super) mod matching;
 pub(super) mod share;
@@ -85,6 +86,13 @@ pub(in crate::read) const LINK: Schema = Schema {
             "Packets of senders that understand it are marked instead of dropped",
         ),
         Key::with_default(
+            "acks",
+            Takes::Word(&words(&ACKS)),
+            "\"all\"",
+            "Pure acknowledgements of TCP that wait: all leave, or a newer one takes the place of the \
+             one before it",
+        ),
+        Key::with_default(
             "on_conflict",
             Takes::Word(&words(&ON_CONFLICT)),
             "\"report\"",
@@ -106,6 +114,11 @@ pub(in crate::read) const LINK: Schema = Schema {
             Takes::Tables(&class::CLASS),
             "Kinds of traffic; classes and tenants together are at most 4094",
         ),
+        Key::new(
+            "download",
+            Takes::Table(&download::DOWNLOAD),
+            "What the device receives, as a link of its own",
+        ),
     ],
 };
 
@@ -119,6 +132,8 @@ const PACKETS: Words<Packets, 3> = [
     ("mtu", Packets::Mtu),
     ("gso", Packets::Gso),
 ];
+/// Whether they are thinned.
+const ACKS: Words<bool, 2> = [("all", false), ("thin", true)];
 const ON_CONFLICT: Words<OnConflict, 2> = [
     ("report", OnConflict::Report),
     ("restore", OnConflict::Restore),
@@ -142,10 +157,12 @@ pub(crate) struct ReadLink {
     pub horizon_ns: u64,
     pub beyond_horizon: BeyondHorizon,
     pub ecn: bool,
+    pub thins_acks: bool,
     pub on_conflict: OnConflict,
     pub backend: Option<Backend>,
     pub tenants: Vec<ReadTenant>,
     pub classes: Vec<ReadClass>,
+    pub download: Option<Box<ReadLink>>,
 }
 
 pub(super) fn read(
@@ -189,7 +206,7 @@ pub(super) fn read(
     let tenants = tenant::read_all(section.get("tenant"), source, findings);
     let classes = class::read_all(section.get("class"), source, findings);
     check_count(&tenants, &classes, findings);
-    Some(ReadLink {
+    let mut link = ReadLink {
         device: device.to_owned(),
         line: source.line(device_span.start),
         rate_bps: bps_of(&rate),
@@ -211,13 +228,17 @@ pub(super) fn read(
             .word("beyond_horizon", &horizon::BEYOND, findings)
             .unwrap_or(BeyondHorizon::Drop),
         ecn: section.boolean("ecn", findings).unwrap_or(false),
+        thins_acks: section.word("acks", &ACKS, findings).unwrap_or(false),
         on_conflict: section
             .word("on_conflict", &ON_CONFLICT, findings)
             .unwrap_or(OnConflict::Report),
         backend: read_backend(&section, findings),
         tenants,
         classes,
-    })
+        download: None,
+    };
+    link.download = download::read(section.get("download"), &link, source, findings).map(Box::new);
+    Some(link)
 }
 
 /// The kernel's limit is for both together.
