@@ -21,11 +21,13 @@ pub enum Feature {
     Hook,
     /// Devices that incoming packets wait in.
     Ifb,
+    /// Filters that send them there.
+    Redirect,
 }
 
 impl Feature {
     /// All of them.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Htb,
         Self::Fq,
         Self::Codel,
@@ -33,6 +35,7 @@ impl Feature {
         Self::Classifier,
         Self::Hook,
         Self::Ifb,
+        Self::Redirect,
     ];
 
     /// What it is.
@@ -45,6 +48,7 @@ impl Feature {
             Self::Classifier => "the classifier bpf",
             Self::Hook => "a hook for BPF programs before qdiscs",
             Self::Ifb => "devices of kind ifb",
+            Self::Redirect => "redirection of incoming packets",
         }
     }
 
@@ -58,6 +62,9 @@ impl Feature {
             Self::Classifier => "CONFIG_NET_CLS_BPF",
             Self::Hook => "CONFIG_NET_SCH_INGRESS, and before Linux 6.6 CONFIG_NET_CLS_BPF",
             Self::Ifb => "CONFIG_IFB",
+            Self::Redirect => {
+                "CONFIG_NET_SCH_INGRESS, CONFIG_NET_CLS_MATCHALL and CONFIG_NET_ACT_MIRRED"
+            }
         }
     }
 }
@@ -70,6 +77,12 @@ impl fmt::Display for Feature {
 
 /// What a link needs of the kernel on this backend, beside what Takt loads itself.
 pub fn needs(backend: Backend, link: &Link) -> Vec<Feature> {
+    let incoming = [Feature::Ifb, Feature::Redirect];
+    let incoming = incoming.into_iter().filter(|_| link.download_of.is_some());
+    incoming.chain(needed_by(backend, link)).collect()
+}
+
+fn needed_by(backend: Backend, link: &Link) -> Vec<Feature> {
     match backend {
         Backend::Takt if link.classes.iter().any(|class| class.receive) => {
             vec![Feature::Hook, Feature::Ifb]
@@ -148,6 +161,24 @@ mod tests {
         let none = none.to_string();
         assert!(none.contains("CONFIG_NET_SCH_FQ)"), "{none}");
         assert!(none.contains("CONFIG_NET_SCH_FQ_CODEL"), "{none}");
+    }
+
+    #[test]
+    fn a_download_has_qdiscs_and_is_redirected() {
+        let text = FIXED.replacen("\n", "\ndownload = { rate = \"500mbit\" }\n", 1);
+        let policy = takt_policy::parse("test", &text).expect("a policy");
+        let download = &policy.links[1];
+        for (release, missing, taken) in [
+            ("6.18", &[][..], Backend::Takt),
+            ("6.12", &[], Backend::Tree),
+        ] {
+            let chosen = choose(download, &without(missing, release)).expect("a backend");
+            assert_eq!(chosen.backend, taken, "{release}");
+        }
+        for feature in [Feature::Ifb, Feature::Redirect] {
+            let none = choose(download, &without(&[feature], "6.18")).expect_err("no backend");
+            assert!(none.to_string().contains(feature.option()), "{none}");
+        }
     }
 
     #[test]

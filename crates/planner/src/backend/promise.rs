@@ -58,6 +58,8 @@ pub enum Promise {
     ForwardedPackets,
     /// Classes are found by the fields that packets have when they leave.
     PacketFields,
+    /// What a device receives is divided.
+    Download,
 }
 
 impl Promise {
@@ -85,7 +87,8 @@ impl Promise {
             | Self::Floors
             | Self::OtherProtocols
             | Self::ForwardedPackets
-            | Self::PacketFields => true,
+            | Self::PacketFields
+            | Self::Download => true,
         }
     }
 }
@@ -115,6 +118,7 @@ impl fmt::Display for Promise {
             Self::Floors => "floors are ignored",
             Self::OtherProtocols => "flows that are not TCP have no rates",
             Self::ForwardedPackets => "packets that no socket sends by this device have no rates",
+            Self::Download => "what a device receives is not divided",
             Self::PacketFields => "marks and DSCP are those that the socket had when it connected",
         })
     }
@@ -145,8 +149,10 @@ type Asked = (Promise, bool);
 
 /// What a tree does not keep of a link's policy: the link's first, then class by class.
 pub(super) fn unkept_by_a_tree(link: &Link, kernel: &Kernel) -> Vec<Unkept> {
+    let is_download = link.download_of.is_some();
     let of_link = vec![
-        (Promise::DepartureTimes, true),
+        // What comes in has none, and is no socket's.
+        (Promise::DepartureTimes, !is_download),
         (Promise::Stations, link.has_stations),
         (Promise::Thinning, link.thins_acks),
         (Promise::GapFrames, link.pacing == Pacing::Gap),
@@ -156,7 +162,7 @@ pub(super) fn unkept_by_a_tree(link: &Link, kernel: &Kernel) -> Vec<Unkept> {
             (Promise::Spacing, class.ceil_bps.is_some()),
             (
                 Promise::LocalSenders,
-                class.aqm.kind != AqmKind::Off && spares_local(class),
+                !is_download && class.aqm.kind != AqmKind::Off && spares_local(class),
             ),
         ];
         asked.extend(beyond_the_kernels_qdiscs(class, kernel));
@@ -172,6 +178,7 @@ pub(super) fn unkept_by_departure_times(link: &Link, kernel: &Kernel) -> Vec<Unk
     let first = classes.next().map(|class| class.priority);
     let differ = classes.any(|class| Some(class.priority) != first);
     let of_link = vec![
+        (Promise::Download, link.download_of.is_some()),
         (Promise::Stations, link.has_stations),
         (Promise::Thinning, link.thins_acks),
         (Promise::GapFrames, link.pacing == Pacing::Gap),
@@ -196,6 +203,7 @@ pub(super) fn unkept_by_departure_times(link: &Link, kernel: &Kernel) -> Vec<Unk
 /// What rates on sockets with fq do not keep of it, in the same order.
 pub(super) fn unkept_by_socket_rates(link: &Link, kernel: &Kernel) -> Vec<Unkept> {
     let of_link = vec![
+        (Promise::Download, link.download_of.is_some()),
         (Promise::Stations, link.has_stations),
         (Promise::Thinning, link.thins_acks),
         (Promise::GapFrames, link.pacing == Pacing::Gap),

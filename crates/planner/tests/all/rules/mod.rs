@@ -44,6 +44,7 @@ fn link(classes: Vec<Vec<Match>>) -> Link {
         horizon_ns: 10_000_000_000,
         beyond_horizon: BeyondHorizon::Drop,
         thins_acks: false,
+        download_of: None,
         ecn: false,
         on_conflict: OnConflict::Report,
         backend: None,
