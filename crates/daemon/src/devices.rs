@@ -155,7 +155,9 @@ fn log(kept: &Kept) {
         Kept::Returned { device } | Kept::Restored { device, .. } => {
             info!(device, "{}", line(kept));
         }
-        Kept::Resized { device } => info!(device, "{}", line(kept)),
+        Kept::Resized { device } | Kept::Redirected { device } => {
+            info!(device, "{}", line(kept));
+        }
         Kept::BeatsMoved { .. } => info!("{}", line(kept)),
         Kept::Conflict { device, found, .. } => warn!(device, found, "{}", line(kept)),
         Kept::BeatsEnded { .. } => warn!("{}", line(kept)),
@@ -187,6 +189,11 @@ fn line(kept: &Kept) -> String {
         ),
         Kept::Resized { device } => {
             format!("{device} has another MTU, and the limit of its segments follows it")
+        }
+        Kept::Redirected { device } => {
+            format!(
+                "{device}: another program had removed takt's filter or device, and packets come here again"
+            )
         }
         Kept::BeatsMoved { by_ns } => {
             format!("CLOCK_TAI was set forward by {by_ns} ns, and beats follow it")

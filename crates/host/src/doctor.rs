@@ -111,6 +111,11 @@ fn features() -> Vec<Finding> {
             receive::verify(),
         ),
         finding(
+            "download",
+            "an ifb was made, and a filter that redirects incoming packets, and both dropped",
+            stock::has(&[Feature::Ifb, Feature::Redirect]),
+        ),
+        finding(
             "gap frames",
             "a packet socket was opened",
             helper::try_open().map_err(HelperError::of("opening a packet socket")),

@@ -6,6 +6,7 @@ mod bpf;
 mod cause;
 mod crowd;
 pub mod doctor;
+mod download;
 mod error;
 #[doc(hidden)]
 pub mod fuzzing;

@@ -8,6 +8,7 @@ use crate::{
     apply::pending::{self, PendingStatus},
     beats::{BeatsStatus, TaskStatus, Tasks},
     crowd::{CrowdStatus, Windows},
+    download,
     error::Error,
     helper,
     link::{Links, status::LinkStatus},
@@ -84,6 +85,7 @@ fn look(with_flows: bool) -> Result<Status, Error> {
 fn links(host: &mut Host, query: Query) -> Result<Vec<LinkStatus>, Error> {
     let mut links = Links::status(host, query)?;
     links.extend(Stock::status(host, query)?);
+    download::tell(&mut links, host)?;
     Ok(links)
 }
 

@@ -32,6 +32,11 @@ RECEIVE = "takt::doctor::receive" ["receive"]: "
 Incoming traffic in the background goes through a device of kind ifb (CONFIG_IFB, `modprobe ifb`), led
 there by a tcx program (Linux 6.6). receive = false in a class does without.
 ";
+DOWNLOAD = "takt::doctor::download" ["download"]: "
+What a device receives is divided on a device of kind ifb (CONFIG_IFB), where a filter on its ingress
+sends it (CONFIG_NET_SCH_INGRESS, CONFIG_NET_CLS_MATCHALL, CONFIG_NET_ACT_MIRRED). A link without a
+table `download` does without.
+";
 GAP_FRAMES = "takt::doctor::gap_frames" ["gap frames"]: "
 Gap frames come from a packet socket (CONFIG_PACKET, CAP_NET_RAW). pacing = \"timer\", the default, does
 without.

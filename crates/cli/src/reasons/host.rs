@@ -232,6 +232,11 @@ BPF = "takt::host::bpf": "
 A map or a program in the kernel could not be reached; the message says what was being done. Most
 often memory was short, or takt's pins were removed below /sys/fs/bpf.
 ";
+NAME_TAKEN = "takt::host::name_taken": "
+What a device receives waits in a device of takt's own, whose alternative name is that of the device, a
+dot and `download`. Another program's device is called so, and a policy could not tell the two apart.
+Give that one another name.
+";
 DEVICE_GONE = "takt::host::device_gone": "
 A policy that was not confirmed was taken back, and a device of the policy before it is not there any
 more. The rest was put back. When the device is there again, `takt apply` has it follow the policy.

@@ -149,6 +149,7 @@ impl From<&Foreign> for &'static Reason {
             Foreign::Unproved { .. } => &host::QDISC_UNPROVED,
             Foreign::NotRestored { .. } => &host::QDISC_NOT_RESTORED,
             Foreign::Changed { .. } => &host::QDISC_CHANGED,
+            Foreign::NameTaken { .. } => &host::NAME_TAKEN,
             Foreign::Congestion { .. } => &host::CONGESTION_CHANGED,
             Foreign::Gone { .. } => &host::DEVICE_GONE,
         }

@@ -14,7 +14,7 @@ the device, headers included. `incoming` is what arrives, where the background h
 ";
 SHARES = "takt::shown::shares" [
     "prio", "share_bytes_ps", "capacity_bytes_ps", "is_default",
-    "has_stations", "thins_acks", "line"
+    "has_stations", "thins_acks", "line", "download_of"
 ]: "
 What a class or tenant may have of its link, as the policy gives it: `rate` is guaranteed, `ceil` is the
 most, `floor` is left to it by all priorities, and of what is spare the better priority takes first (`prio`,

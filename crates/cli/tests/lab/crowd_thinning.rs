@@ -122,6 +122,12 @@ fn acknowledgements_are_thinned_and_what_is_transferred_stays_whole() {
 
             apply(LINK).says(&["near1: updated"]).ok();
             assert_eq!(download(&wire, "c"), 0);
+
+            // Without a crowd.
+            apply(&format!("{LINK}acks = \"thin\"\n"))
+                .says(&["near1: updated"])
+                .ok();
+            assert!(download(&wire, "c") > 20);
             takt("revert").ok();
             assert_no_trace();
             remove_client();

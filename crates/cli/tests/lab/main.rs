@@ -68,6 +68,7 @@ mod dead_inputs;
 mod departure;
 mod devices;
 mod dispatch;
+mod download;
 mod ecn;
 mod encapsulated;
 mod everything;

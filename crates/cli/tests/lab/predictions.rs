@@ -169,6 +169,16 @@ fn without_each_feature(_wire: &Wire) {
         );
     }
     assert!(tried >= 3, "{tried} features are modules");
+    let rest = "download = { rate = \"50mbit\" }\n[[link";
+    let download = link("", FIXED).replacen("[[link", rest, 1);
+    assert!(assert_foreseen(&download, ""));
+    for (module, option) in [
+        ("act_mirred", "CONFIG_NET_ACT_MIRRED"),
+        ("cls_matchall", "CONFIG_NET_CLS_MATCHALL"),
+    ] {
+        let without = Without::modules(&[module]);
+        assert_eq!(assert_foreseen(&download, option), without.files.is_empty());
+    }
     let without = Without::modules(&["sch_fq"]);
     takt("doctor")
         .says(&["missing  departure   this kernel lacks the qdisc fq (CONFIG_NET_SCH_FQ)"])

@@ -19,6 +19,7 @@ use super::{
 };
 use crate::{
     beats::{Ended, Found, phase},
+    download::{self, Downloads},
     error::Error,
     link::{
         Links, Managed, Owners, Replace,
@@ -72,6 +73,11 @@ pub enum Kept {
         /// As the policy names it.
         device: String,
     },
+    /// What a device receives goes through its download again.
+    Redirected {
+        /// The download.
+        device: String,
+    },
     /// The clock of the beats was set, and they follow it.
     BeatsMoved {
         /// By how much it was set forward.
@@ -92,6 +98,8 @@ struct Looked {
     lost: Vec<LostLink>,
     /// Devices whose segments have another limit than their MTU asks for.
     resized: Vec<String>,
+    /// Downloads that are to be put back.
+    cut_off: Vec<String>,
 }
 
 /// What has changed, and which links that concerns.
@@ -171,15 +179,18 @@ impl Keeper {
             source,
             lost,
             resized,
+            cut_off,
         }) = self.find(host)?
         else {
             self.gone.clear();
             self.changers.clear();
             return Ok(kept);
         };
-        if !resized.is_empty() {
-            resize(&source)?;
+        if !resized.is_empty() || !cut_off.is_empty() {
+            apply_again(&source)?;
             kept.extend(resized.into_iter().map(|device| Kept::Resized { device }));
+            let redirected = cut_off.into_iter();
+            kept.extend(redirected.map(|device| Kept::Redirected { device }));
         }
         let (attach, conflicts): (Vec<_>, Vec<_>) =
             lost.into_iter().partition(|lost| match lost.cause {
@@ -230,10 +241,12 @@ impl Keeper {
         resized.extend(segments::resized(links(), &ports, |port| {
             stock::limited(host.netns_cookie, port)
         })?);
+        let cut_off = download::cut_off(&policy.links, host)?;
         Ok(Some(Looked {
             source,
             lost,
             resized,
+            cut_off,
         }))
     }
 
@@ -333,7 +346,11 @@ impl Keeper {
         let mut part = Links::attach_again(&takt, source, &replace, owners, slot, host)?;
         let all = stock::assign(&policy.links)?;
         let mut segments = Segments::decide(&all, source, owners, slot, host)?;
-        put_in_force(&mut [&mut stock, &mut part, &mut segments], host)?;
+        let mut downloads = Downloads::decide(policy, host)?;
+        put_in_force(
+            &mut [&mut stock, &mut part, &mut segments, &mut downloads],
+            host,
+        )?;
         for lost in still {
             self.gone.remove(&lost.ifindex);
         }
@@ -341,8 +358,8 @@ impl Keeper {
     }
 }
 
-/// Apply the policy in force again: all but the limits of segments is as it says.
-fn resize(source: &Source) -> Result<(), Undecided> {
+/// Apply the policy in force again: all but limits of segments and filters of downloads is as it says.
+fn apply_again(source: &Source) -> Result<(), Undecided> {
     let Ok(policy) = parse(source) else {
         return Ok(());
     };

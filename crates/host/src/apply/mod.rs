@@ -30,11 +30,12 @@ use crate::{
     beats::{BeatsAction, Displaced, refuse_cgroup_limits},
     bpf::pins,
     crowd::CrowdAction,
+    download::{self, Downloads},
     error::Error,
     helper::{self, Ended, Stay},
     link::{Action, Outcome, Owners, Replace},
     os::{capability, routes},
-    part::{Foreign, Host},
+    part::{Foreign, Host, Part},
     state::source::Source,
     stock,
 };
@@ -145,7 +146,16 @@ pub(crate) fn apply_locked(
 ) -> Result<Applied, Undecided> {
     let host = &mut Host::open()?;
     parts::sweep(host)?;
-    let mut parts = Parts::decide(policy, source, replace, owners, host)?;
+    match dry_run {
+        true => download::assume(policy, host)?,
+        false => download::make(policy, host)?,
+    }
+    let decided = Parts::decide(policy, source, replace, owners, host);
+    if decided.is_err() && !dry_run {
+        // The first error is the one to report.
+        let _swept = Downloads::sweep(host);
+    }
+    let mut parts = decided?;
     let mut applied = parts.outcome(policy);
     if dry_run || handover.is_some() {
         parts.each().iter().try_for_each(|part| part.verify())?;

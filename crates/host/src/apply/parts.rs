@@ -9,6 +9,7 @@ use super::{Applied, names, revert::Undone, undecided::Undecided};
 use crate::{
     beats::Tasks,
     crowd::Windows,
+    download::Downloads,
     error::Error,
     link::{
         self, Action, Links, Outcome, Owners, Replace,
@@ -30,6 +31,7 @@ pub(super) struct Parts<'a> {
     stock: Stock<'a>,
     links: Links<'a>,
     segments: Segments<'a>,
+    downloads: Downloads,
     /// The links' devices, as the policy has them.
     devices: Vec<String>,
     /// Those of them whose packets are not IP.
@@ -77,6 +79,7 @@ impl<'a> Parts<'a> {
             windows: Windows::decide(crowd, host)?,
             radio: Radio::decide(radio, host.netns_cookie)?,
             segments: Segments::decide(&assigned, source, owners, slot, host)?,
+            downloads: Downloads::decide(policy, host)?,
             stock,
             links,
             without_ip: { devices.iter() }
@@ -88,7 +91,7 @@ impl<'a> Parts<'a> {
         })
     }
 
-    pub fn each(&mut self) -> [&mut dyn Part; 6] {
+    pub fn each(&mut self) -> [&mut dyn Part; 7] {
         [
             &mut self.tasks,
             &mut self.windows,
@@ -97,6 +100,8 @@ impl<'a> Parts<'a> {
             &mut self.stock,
             &mut self.links,
             &mut self.segments,
+            // Packets come when their link is there.
+            &mut self.downloads,
         ]
     }
 
@@ -154,7 +159,8 @@ pub(super) fn sweep(host: &mut Host) -> Result<(), Error> {
     Radio::sweep(host)?;
     Segments::sweep(host)?;
     Stock::sweep(host)?;
-    Links::sweep(host)
+    Links::sweep(host)?;
+    Downloads::sweep(host)
 }
 
 /// Take every part out.
@@ -165,6 +171,7 @@ pub(super) fn revert(host: &mut Host, ending: Ending) -> Result<Undone, Error> {
     Segments::revert(host, ending)?;
     let stock = Stock::revert(host, ending)?;
     let links = Links::revert(host, ending)?;
+    Downloads::revert(host, ending)?;
     routes::look_up_again();
     let foreign = [
         tasks.foreign,
@@ -209,6 +216,7 @@ pub(super) fn settle() -> Result<bool, Error> {
         Segments::settle,
         Stock::settle,
         Links::settle,
+        Downloads::settle,
     ] {
         is_used |= settle()?;
     }

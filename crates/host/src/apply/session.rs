@@ -6,6 +6,7 @@ use std::{fs, path::Path, time::Duration};
 use crate::{
     apply::parts,
     bpf::pins,
+    download,
     error::Error,
     helper,
     link::conflict,
@@ -21,7 +22,7 @@ use crate::{
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Directories that hold only records, one for each kind.
-const RECORDS: [&str; 7] = [
+const RECORDS: [&str; 8] = [
     "links",
     segments::RECORDS,
     stock::RECORDS,
@@ -29,6 +30,7 @@ const RECORDS: [&str; 7] = [
     "radio",
     "crowd",
     conflict::RECORDS,
+    download::RECORDS,
 ];
 
 /// A change of the host: no other takt makes one meanwhile.

@@ -9,6 +9,7 @@ use crate::{
     beats::{BeatsAction, BeatsRecord, Scheduler, kernel_threads, softirq},
     bpf::{BpfError, pinned},
     crowd::{self, Crowd, CrowdAction},
+    download,
     error::Error,
     link::{
         self, Reverted,
@@ -80,6 +81,7 @@ pub(super) fn clear() -> Result<Cleared, Error> {
     link::salvage()?;
     stock::salvage_all()?;
     segments::salvage(netns_cookie)?;
+    download::salvage(netns_cookie)?;
     BeatsRecord::salvage_all()?;
     softirq::salvage()?;
     kernel_threads::salvage()?;

@@ -67,6 +67,14 @@ pub enum Foreign {
         /// What is attached there: kind and handle, or the kernel's default.
         found: String,
     },
+    /// A device has the name by which takt calls what another one receives.
+    #[error("{device} is another program's device, and takt calls what {of} receives so")]
+    NameTaken {
+        /// The name.
+        device: String,
+        /// The device that has a download.
+        of: String,
+    },
     /// The default congestion control was to be restored.
     #[error(
         "net.ipv4.tcp_congestion_control is {found} and no longer takt: another program changed it, \
@@ -93,6 +101,7 @@ impl Foreign {
             | Self::Unproved { device, .. }
             | Self::NotRestored { device, .. }
             | Self::Changed { device, .. }
+            | Self::NameTaken { device, .. }
             | Self::Gone { device } => Some(device),
             Self::Congestion { .. } => None,
         }
@@ -111,6 +120,9 @@ impl Foreign {
                 format!("set it up again as at first: tc qdisc replace dev {device} root ...")
             }
             Self::Changed { device, .. } => format!("look: tc qdisc show dev {device}"),
+            Self::NameTaken { device, .. } => {
+                format!("give it another name: ip link set dev {device} name ...")
+            }
             Self::Congestion { .. } => "look: sysctl net.ipv4.tcp_congestion_control".to_owned(),
             Self::Gone { .. } => "`ip link` lists the devices of this network namespace".to_owned(),
         }

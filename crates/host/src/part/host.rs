@@ -54,6 +54,14 @@ impl Host {
         Ok(())
     }
 
+    /// Assume that there is this device, as there will be when a policy is applied.
+    pub fn assume_port(&mut self, port: Port) -> Result<(), Error> {
+        let mut ports = self.ports()?.to_vec();
+        ports.push(port);
+        self.ports = Some(ports.into());
+        Ok(())
+    }
+
     /// Devices have changed.
     pub fn forget_ports(&mut self) {
         self.ports = None;

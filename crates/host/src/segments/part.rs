@@ -81,7 +81,11 @@ impl<'a> Segments<'a> {
         let mut wanted = Vec::new();
         let mut of_links = BTreeMap::new();
         let ports = host.ports()?;
-        for (link, paces_sockets) in assigned.links() {
+        // No socket sends what comes in.
+        let sending = assigned
+            .links()
+            .filter(|(link, _)| link.download_of.is_none());
+        for (link, paces_sockets) in sending {
             let mut found = ports.iter();
             let Some(port) = found.find(|port| port.device.is_called(&link.device)) else {
                 continue;

@@ -65,6 +65,7 @@ impl<'a> Stock<'a> {
                 device: link.device.clone(),
             })?;
             let link = &*link::on_device(link, &port.device);
+            let hardware = hardware(link, port, &ports);
             let place = Place::new(host.netns_cookie, port.device.index);
             places.remove(&place);
             let standing = Standing::read(&mut host.netlink, port, &place)?;
@@ -120,14 +121,14 @@ impl<'a> Stock<'a> {
                     from: Box::new(from),
                     record,
                     plan: planned.tables,
-                    hardware: port.device.hardware,
+                    hardware,
                     program: None,
                     old_program: None,
                 },
                 None => Step::Make {
                     record,
                     plan: planned.tables,
-                    hardware: port.device.hardware,
+                    hardware,
                     program: None,
                     is_broken: port.carries_stock(),
                     until_then: match port.carries_stock() {
@@ -151,6 +152,15 @@ impl<'a> Stock<'a> {
             committed: 0,
         })
     }
+}
+
+/// The kind of device whose headers packets have: what comes in keeps those of where it came in.
+fn hardware(link: &Link, port: &Port, ports: &[Port]) -> u16 {
+    let of = link.download_of.as_deref().and_then(|name| {
+        let mut ports = ports.iter();
+        ports.find(|port| port.device.is_called(name))
+    });
+    of.unwrap_or(port).device.hardware
 }
 
 fn has_clsact(host: &mut Host, port: &Port) -> Result<bool, Error> {

@@ -15,7 +15,8 @@ use super::hook;
 use crate::os::{
     namespace,
     netlink::{
-        Classifier, FQ, HTB, Handle, Netlink, NetlinkError, Qdisc, Request, htb_options, ifb,
+        Classifier, FQ, HTB, Handle, Netlink, NetlinkError, Qdisc, Redirect, Request, htb_options,
+        ifb,
     },
 };
 
@@ -68,6 +69,14 @@ fn is_there(netlink: &mut Netlink, feature: Feature) -> Result<bool, NetlinkErro
             &[Qdisc::delete_root(LOOPBACK)],
         ),
         Feature::Ifb => takes(netlink, &ifb::create(NAME, NAME), &[]),
+        Feature::Redirect => takes(
+            netlink,
+            &[
+                Qdisc::make_clsact(LOOPBACK),
+                Redirect::set(LOOPBACK, LOOPBACK),
+            ],
+            &[Qdisc::remove_clsact(LOOPBACK)],
+        ),
         Feature::Classifier => has_classifier(netlink),
         Feature::Hook if hook::has_tcx() => Ok(true),
         Feature::Hook => Ok(takes(

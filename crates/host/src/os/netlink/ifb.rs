@@ -4,7 +4,7 @@
 use netlink_packet_core::{NLM_F_ACK, NLM_F_CREATE, NLM_F_EXCL};
 use netlink_packet_route::{
     RouteNetlinkMessage,
-    link::{InfoKind, LinkAttribute, LinkFlags, LinkInfo, LinkMessage},
+    link::{InfoKind, LinkAttribute, LinkFlags, LinkInfo, LinkMessage, Prop},
 };
 
 use super::socket::Request;
@@ -34,6 +34,19 @@ pub fn create(name: &str, alias: &str) -> [Request; 2] {
         flags: NLM_F_ACK,
     };
     [made, described]
+}
+
+/// Give it a further name, by which policies call it.
+pub fn also_call(index: u32, name: &str) -> Request {
+    let mut message = LinkMessage::default();
+    message.header.index = index;
+    message.attributes = vec![LinkAttribute::PropList(vec![Prop::AltIfName(
+        name.to_owned(),
+    )])];
+    Request {
+        message: RouteNetlinkMessage::NewLinkProp(message),
+        flags: NLM_F_ACK | NLM_F_CREATE | NLM_F_EXCL,
+    }
 }
 
 pub fn delete(index: u32) -> Request {

@@ -12,6 +12,7 @@ pub(crate) mod ifb;
 mod listing;
 mod port;
 mod qdisc;
+mod redirect;
 mod socket;
 mod unlisted;
 pub(crate) mod veth;
@@ -26,4 +27,5 @@ pub(crate) use htb::{FQ, HTB, HtbClass, MQ, attribute, htb_options, numbers, set
 pub(crate) use listing::Listing;
 pub(crate) use port::{Port, TAKT};
 pub use qdisc::{Handle, Qdisc};
+pub(crate) use redirect::Redirect;
 pub use socket::{Netlink, NetlinkError, Refusal, Request};

@@ -20,6 +20,7 @@ pub(super) const TCA_OPTIONS: u16 = 2;
 pub(super) const TCA_STAB: u16 = 8;
 
 const CLSACT: &str = "clsact";
+const INGRESS: &str = "ingress";
 
 /// `major:minor`, as `tc` prints it (in hexadecimal).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -90,6 +91,11 @@ impl Qdisc {
 
     pub fn is_clsact(&self) -> bool {
         self.kind == CLSACT
+    }
+
+    /// Whether filters for packets that arrive can be put there.
+    pub fn is_ingress(&self) -> bool {
+        self.is_clsact() || self.kind == INGRESS
     }
 
     /// Make the device's clsact, unless it has one.

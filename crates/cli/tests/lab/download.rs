@@ -1,0 +1,349 @@
+//! What a device receives is divided as the policy says, and nothing of that is left.
+
+use std::{
+    fs::File,
+    io::Write as _,
+    net::UdpSocket,
+    os::fd::AsRawFd,
+    thread,
+    time::{Duration, Instant},
+};
+
+use nix::sys::socket::{
+    setsockopt,
+    sockopt::{RcvBufForce, SndBufForce},
+};
+
+use crate::{
+    daemon::Daemon,
+    flow::in_far_namespace,
+    killed::{killed_after_changes, write},
+    machine::{DEFAULT, NEWEST, on_old_kernels},
+    shell::run,
+    takt::{apply, apply_with, assert_no_trace, link, status, takt},
+    wire::Wire,
+};
+
+/// Of the class that goes first, and of the others.
+const CALLS: u16 = 5060;
+const BULK: u16 = 5001;
+const PACKETS: usize = 300;
+const PAYLOAD: usize = 1000;
+/// Such a packet on the wire.
+const FRAME: usize = PAYLOAD + 8 + 20 + 14;
+const RATE_BPS: f64 = 8e6;
+/// So many changes are between two kills.
+const APART: usize = 4;
+
+fn policy(backend: &str) -> String {
+    format!(
+        "[link.near1]\nrate = \"1gbit\"\non_conflict = \"restore\"\n\
+         [[link.near1.class]]\nname = \"calls\"\nrate = \"1mbit\"\nceil = \"8mbit\"\npriority = 0\n\
+         match = {{ proto = \"udp\", dst_port = {CALLS} }}\n\
+         [[link.near1.class]]\nname = \"default\"\naqm = \"off\"\n\
+         [link.near1.download]\nrate = \"8mbit\"\n{backend}"
+    )
+}
+
+/// Sockets at both ends, for packets that come in.
+struct Incoming {
+    near: UdpSocket,
+    far: UdpSocket,
+}
+
+impl Incoming {
+    fn new(wire: &Wire, port: u16) -> Self {
+        let near = UdpSocket::bind((&*wire.near_v4(), 0)).unwrap();
+        setsockopt(&near, RcvBufForce, &(4 << 20)).unwrap();
+        near.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
+        let to = near.local_addr().unwrap();
+        let far = in_far_namespace(|| UdpSocket::bind(("0.0.0.0", port)).unwrap());
+        // Room for all that waits: it is the sender's until it arrives.
+        setsockopt(&far, SndBufForce, &(4 << 20)).unwrap();
+        far.connect(to).unwrap();
+        Self { near, far }
+    }
+
+    fn send(&self, packets: usize) {
+        for _ in 0..packets {
+            self.far.send(&[0; PAYLOAD]).unwrap();
+        }
+    }
+
+    /// When each of so many comes.
+    fn arrivals(&self, packets: usize) -> Vec<Instant> {
+        let mut packet = [0; PAYLOAD];
+        let arrive = |_| {
+            self.near.recv(&mut packet).unwrap();
+            Instant::now()
+        };
+        (0..packets).map(arrive).collect()
+    }
+}
+
+fn has_ingress(device: &str) -> bool {
+    let qdiscs = run(&format!("tc qdisc show dev {device}")).ok();
+    qdiscs.contains("clsact") || qdiscs.contains("ingress")
+}
+
+#[track_caller]
+fn assert_reverted() {
+    takt("revert").ok();
+    assert_no_trace();
+    assert_eq!(run("ip -br link show type ifb").ok(), "");
+    assert!(!has_ingress("near1"));
+}
+
+fn waits(backend: &str) {
+    let wire = Wire::new(1);
+    let (bulk, calls) = (Incoming::new(&wire, BULK), Incoming::new(&wire, CALLS));
+    apply(&policy(backend))
+        .says(&["near1: attached", "near1.download: attached"])
+        .ok();
+    let (arrivals, called) = thread::scope(|scope| {
+        let called = scope.spawn(|| calls.arrivals(1)[0]);
+        let arrivals = scope.spawn(|| bulk.arrivals(PACKETS));
+        bulk.send(PACKETS);
+        calls.send(1);
+        (arrivals.join().unwrap(), called.join().unwrap())
+    });
+    let (first, last) = (arrivals[0], arrivals[PACKETS - 1]);
+    let measured = (PACKETS - 1) as f64 * FRAME as f64 * 8.0 / (last - first).as_secs_f64();
+    println!("{backend}: {measured:.0} bit/s");
+    assert!((measured / RATE_BPS - 1.0).abs() < 0.02, "{measured}");
+    let wait = last - called;
+    assert!(
+        wait > Duration::from_millis(200),
+        "{wait:?} before the last"
+    );
+
+    let download = link("near1.download");
+    assert_eq!(download.class("calls").sent_packets, 1);
+    assert!(download.class("default").sent_packets >= PACKETS as u64);
+    assert_eq!(link("near1").class("calls").sent_packets, 0);
+    assert_eq!(status().1, Some(0));
+    assert_reverted();
+}
+
+#[test]
+fn what_comes_in_waits_by_class_on_takts_qdisc() {
+    for machine in [DEFAULT, NEWEST] {
+        machine.run(|| waits(""));
+    }
+}
+
+#[test]
+fn what_comes_in_waits_by_class_in_a_tree() {
+    DEFAULT.run(|| waits("backend = \"tree\"\n"));
+}
+
+#[test]
+fn what_comes_in_waits_by_class_on_old_kernels() {
+    on_old_kernels(|| waits(""));
+}
+
+/// PPP, WireGuard and tunnels have none.
+#[test]
+fn packets_need_no_ethernet_header() {
+    DEFAULT.run(|| {
+        let mut tun = point_to_point("tun7");
+        run("ip address add 10.77.0.1/24 dev tun7").ok();
+        let receiver = UdpSocket::bind("10.77.0.1:5001").unwrap();
+        receiver.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
+        for backend in ["takt", "tree"] {
+            apply(&format!(
+                "[link.tun7]\nrate = \"1gbit\"\n\
+                 download = {{ rate = \"1mbit\", backend = \"{backend}\" }}\n\
+                 [[link.tun7.class]]\nname = \"its\"\nmatch = {{ proto = \"udp\", src_port = 5001 }}\n"
+            ))
+            .ok();
+            for _ in 0..10 {
+                tun.write_all(&datagram()).unwrap();
+            }
+            for _ in 0..10 {
+                receiver.recv(&mut [0; 100]).unwrap();
+            }
+            assert_eq!(link("tun7.download").class("its").sent_packets, 10, "{backend}");
+            takt("revert").ok();
+            assert_no_trace();
+        }
+    });
+}
+
+/// A device of PPP's kind, as long as this lives.
+fn point_to_point(name: &str) -> File {
+    let mut open = File::options();
+    let tun = open.read(true).write(true).open("/dev/net/tun").unwrap();
+    // SAFETY: zeroes are a valid request, and the kernel reads no more than it.
+    unsafe {
+        let mut request: libc::ifreq = std::mem::zeroed();
+        for (to, from) in request.ifr_name.iter_mut().zip(name.bytes()) {
+            *to = from as libc::c_char;
+        }
+        request.ifr_ifru.ifru_flags = (libc::IFF_TUN | libc::IFF_NO_PI) as libc::c_short;
+        let done = libc::ioctl(tun.as_raw_fd(), libc::TUNSETIFF, &raw const request);
+        assert_eq!(done, 0);
+    }
+    run(&format!("ip link set {name} up")).ok();
+    tun
+}
+
+/// From 10.77.0.2, port 9, to 10.77.0.1, port 5001, with four bytes and no checksum of UDP.
+fn datagram() -> Vec<u8> {
+    let mut header: [u8; 20] = [
+        0x45, 0, 0, 32, 0, 0, 0, 0, 64, 17, 0, 0, 10, 77, 0, 2, 10, 77, 0, 1,
+    ];
+    let sum: u32 = { header.chunks(2) }
+        .map(|pair| u32::from(pair[0]) << 8 | u32::from(pair[1]))
+        .sum();
+    let folded = !((sum & 0xffff) + (sum >> 16)) as u16;
+    header[10..12].copy_from_slice(&folded.to_be_bytes());
+    let udp = [0, 9, 0x13, 0x89, 0, 12, 0, 0, 1, 2, 3, 4];
+    [&header[..], &udp].concat()
+}
+
+#[test]
+fn a_dry_run_makes_no_device() {
+    DEFAULT.run(|| {
+        let _wire = Wire::new(1);
+        apply_with("--dry-run", &policy(""))
+            .says(&["near1.download"])
+            .ok();
+        assert_eq!(run("ip -br link show type ifb").ok(), "");
+        // Nor does a policy that is refused.
+        let missing = format!("{}[link.missing1]\nrate = \"1mbit\"\n", policy(""));
+        apply(&missing).ends_with(5);
+        assert_eq!(run("ip -br link show type ifb").ok(), "");
+        assert_no_trace();
+    });
+}
+
+#[test]
+fn another_programs_device_of_its_name_is_left_alone() {
+    DEFAULT.run(|| {
+        let _wire = Wire::new(1);
+        run("ip link add near1.download type dummy").ok();
+        for flags in ["--dry-run", ""] {
+            apply_with(flags, &policy(""))
+                .says(&["near1.download is another program's device", "ip link set"])
+                .ends_with(4);
+        }
+        run("ip link del near1.download").ok();
+        assert_no_trace();
+    });
+}
+
+#[test]
+fn other_programs_filters_stay() {
+    DEFAULT.run(|| {
+        let wire = Wire::new(1);
+        run("tc qdisc add dev near1 clsact").ok();
+        run("tc filter add dev near1 ingress pref 10 matchall action continue").ok();
+        let before = run("tc filter show dev near1 ingress").ok();
+        let bulk = Incoming::new(&wire, BULK);
+        apply(&policy("")).ok();
+        bulk.send(5);
+        bulk.arrivals(5);
+        assert!(link("near1.download").class("default").sent_packets >= 5);
+        takt("revert").ok();
+        assert_eq!(run("tc filter show dev near1 ingress").ok(), before);
+        assert!(has_ingress("near1"));
+        assert_no_trace();
+    });
+}
+
+#[test]
+fn what_another_program_removes_is_told_and_put_back() {
+    const REMOVE: &str = "tc filter del dev near1 ingress";
+    DEFAULT.run(|| {
+        let wire = Wire::new(1);
+        let bulk = Incoming::new(&wire, BULK);
+        apply(&policy("")).ok();
+        run(REMOVE).ok();
+        let (links, code) = status();
+        assert_eq!(code, Some(4));
+        let problem = links[1].problem.as_deref().unwrap_or_default();
+        assert!(problem.contains("does not come here"), "{links:#?}");
+        // Nothing is lost meanwhile.
+        bulk.send(5);
+        bulk.arrivals(5);
+        apply(&policy("")).ok();
+        assert_eq!(status().1, Some(0));
+        // Without it, all that comes in is.
+        run("ip link del takt-dl0").ok();
+        let (links, code) = status();
+        assert_eq!(code, Some(4));
+        let problems = links.iter().filter_map(|link| link.problem.as_deref());
+        let told = problems.filter(|problem| problem.contains("near1 receives is lost"));
+        assert_eq!(told.count(), 1, "{links:#?}");
+        apply(&policy("")).ok();
+        assert_eq!(status().1, Some(0));
+        bulk.send(5);
+        bulk.arrivals(5);
+
+        let _daemon = Daemon::start();
+        for harm in [
+            REMOVE,
+            "tc qdisc del dev near1 clsact",
+            "ip link del takt-dl0",
+        ] {
+            run(harm).ok();
+            until(harm, || status().1 == Some(0));
+        }
+        assert_reverted();
+    });
+}
+
+#[test]
+fn a_device_that_returns_has_its_download_again() {
+    DEFAULT.run(|| {
+        let wire = Wire::new(1);
+        apply(&policy("")).ok();
+        let _daemon = Daemon::start();
+        run("ip link del near1").ok();
+        assert_eq!(status().1, Some(4));
+        wire.make();
+        until("the device returned", || status().1 == Some(0));
+        let bulk = Incoming::new(&wire, BULK);
+        bulk.send(5);
+        bulk.arrivals(5);
+        assert!(link("near1.download").class("default").sent_packets >= 5);
+        assert_reverted();
+    });
+}
+
+fn until(what: &str, is_so: impl Fn() -> bool) {
+    for _ in 0..50 {
+        if is_so() {
+            return;
+        }
+        thread::sleep(Duration::from_millis(100));
+    }
+    panic!("{what}: {:#?}", status());
+}
+
+/// Whatever a takt that died has left: the next one completes it, or gives all of it back.
+#[test]
+fn all_of_it_is_given_back_after_a_kill() {
+    DEFAULT.run(|| {
+        let _wire = Wire::new(1);
+        let with = policy("");
+        let (without, _) = with.split_once("[link.near1.download]").unwrap();
+        for (from, to) in [(without, &*with), (&with, without)] {
+            let prepare = || {
+                apply(from).ok();
+                write(to);
+            };
+            let mut completes = false;
+            killed_after_changes(APART, prepare, || {
+                if completes {
+                    apply(to).ok();
+                    assert_eq!(status().1, Some(0));
+                    assert_eq!(status().0.len(), 1 + usize::from(to == with));
+                }
+                completes = !completes;
+                assert_reverted();
+            });
+        }
+    });
+}

@@ -1,0 +1,176 @@
+//! The part of a transaction that sends what devices receive through the devices of their downloads.
+//!
+//! The note is written before anything is redirected, and forgotten after nothing is: what takt left
+//! that died in between, the next one takes back.
+
+use takt_policy::Policy;
+
+use super::{
+    device,
+    note::{NOTES, Note, Redirected},
+    redirect,
+};
+use crate::{
+    error::Error,
+    part::{Ending, Host, Part, Query, Undone},
+    state::source::Source,
+};
+
+/// What a policy changes of what devices receive.
+pub(crate) struct Downloads {
+    netns_cookie: u64,
+    before: Note,
+    wanted: Note,
+    committed: bool,
+}
+
+impl Downloads {
+    /// What following the policy changes. Devices that are not there are served when they are.
+    pub fn decide(policy: &Policy, host: &mut Host) -> Result<Self, Error> {
+        let before: Note = NOTES.read(host.netns_cookie)?.unwrap_or_default();
+        let ports = host.ports()?;
+        let find = |name: &str| {
+            let mut ports = ports.iter();
+            ports.find(|port| port.device.is_called(name))
+        };
+        let mut wanted = Note::default();
+        for link in &policy.links {
+            let Some(of) = link.download_of.as_deref().and_then(find) else {
+                continue;
+            };
+            let Some(through) = find(&link.device) else {
+                continue;
+            };
+            let ifindex = of.device.index;
+            let mut known = before.downloads.iter();
+            let known = known.find(|known| known.ifindex == ifindex);
+            wanted.downloads.push(Redirected {
+                ifindex,
+                through: through.device.index,
+                keeps_clsact: match known {
+                    Some(known) => known.keeps_clsact,
+                    None => redirect::has_ingress(&mut host.netlink, ifindex)?,
+                },
+            });
+        }
+        Ok(Self {
+            netns_cookie: host.netns_cookie,
+            before,
+            wanted,
+            committed: false,
+        })
+    }
+
+    /// Those of one note that the other has not.
+    fn only_in<'a>(one: &'a Note, other: &Note) -> Vec<&'a Redirected> {
+        { one.downloads.iter() }
+            .filter(|known| !other.downloads.contains(known))
+            .collect()
+    }
+
+    fn write(&self, note: &Note) -> Result<(), Error> {
+        match note.downloads.is_empty() {
+            true => NOTES.forget(self.netns_cookie),
+            false => NOTES.write(self.netns_cookie, note),
+        }
+    }
+}
+
+/// Delete the devices that the note does not name.
+fn delete_others(host: &mut Host, note: &Note) -> Result<(), Error> {
+    host.forget_ports();
+    let ports = host.ports()?;
+    let is_named = |index: u32| note.downloads.iter().any(|known| known.through == index);
+    let others: Vec<u32> = { ports.iter().map(|port| &port.device) }
+        .filter(|device| device::is_ours(device) && !is_named(device.index))
+        .map(|device| device.index)
+        .collect();
+    if others.is_empty() {
+        return Ok(());
+    }
+    device::delete(&mut host.netlink, &others)?;
+    host.forget_ports();
+    Ok(())
+}
+
+impl Part for Downloads {
+    type Undone = ();
+    /// A download is a link to those who look.
+    type Status = ();
+
+    fn sweep(host: &mut Host) -> Result<(), Error> {
+        for netns_cookie in NOTES.of_the_gone()? {
+            NOTES.forget(netns_cookie)?;
+        }
+        let note: Note = NOTES.read(host.netns_cookie)?.unwrap_or_default();
+        delete_others(host, &note)
+    }
+
+    fn revert(host: &mut Host, _: Ending) -> Result<Undone<()>, Error> {
+        let note: Note = NOTES.read(host.netns_cookie)?.unwrap_or_default();
+        for known in &note.downloads {
+            redirect::end(&mut host.netlink, known)?;
+        }
+        delete_others(host, &Note::default())?;
+        NOTES.forget(host.netns_cookie)?;
+        Ok(Undone::all(()))
+    }
+
+    fn source(_: &mut Host) -> Result<Option<Source>, Error> {
+        // That of the links.
+        Ok(None)
+    }
+
+    fn status(_: &mut Host, _: Query) -> Result<(), Error> {
+        Ok(())
+    }
+
+    fn settle() -> Result<bool, Error> {
+        Ok(NOTES.are_anywhere())
+    }
+
+    fn commit(&mut self, host: &mut Host) -> Result<(), Error> {
+        self.committed = true;
+        let leaving = Self::only_in(&self.before, &self.wanted).into_iter();
+        let all = { self.wanted.downloads.iter() }.chain(leaving).cloned();
+        self.write(&Note {
+            downloads: all.collect(),
+        })?;
+        for wanted in &self.wanted.downloads {
+            if !redirect::stands(&mut host.netlink, wanted)? {
+                redirect::begin(&mut host.netlink, wanted)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn undo(&mut self, host: &mut Host) -> Vec<Error> {
+        let mut failures = Vec::new();
+        if self.committed {
+            for new in Self::only_in(&self.wanted, &self.before) {
+                failures.extend(redirect::end(&mut host.netlink, new).err());
+            }
+            for known in &self.before.downloads {
+                let stands = redirect::stands(&mut host.netlink, known);
+                if let Ok(false) = stands {
+                    failures.extend(redirect::begin(&mut host.netlink, known).err());
+                }
+            }
+            failures.extend(self.write(&self.before).err());
+        }
+        failures.extend(delete_others(host, &self.before).err());
+        failures
+    }
+
+    fn tidy(&mut self, host: &mut Host) -> Result<(), Error> {
+        for leaving in Self::only_in(&self.before, &self.wanted) {
+            // The filter of a device that goes through another one now is that one's.
+            let mut wanted = self.wanted.downloads.iter();
+            if !wanted.any(|wanted| wanted.ifindex == leaving.ifindex) {
+                redirect::end(&mut host.netlink, leaving)?;
+            }
+        }
+        delete_others(host, &self.wanted)?;
+        self.write(&self.wanted)
+    }
+}
