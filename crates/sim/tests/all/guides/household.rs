@@ -21,6 +21,19 @@ pub fn calls_stay_clear(report: &Report) {
     assert!(takt.bps(&["backup"]) < 0.01 * report.rate_bps());
 }
 
+/// The same of what comes in.
+pub fn calls_stay_clear_of_downloads(report: &Report) {
+    let (takt, cake, fifo) = (report.takt(), report.cake(), report.fifo());
+    for source in ["calls", "names"] {
+        takt.source(source).assert_prompt(5 * MS);
+        assert!(takt.source(source).p99_ns <= cake.source(source).p99_ns);
+        assert!(fifo.source(source).p99_ns > 10 * MS);
+    }
+    let rest_bps = report.rate_bps() - takt.bps(&["calls", "names"]);
+    assert!(takt.bps(&["downloads", "pages"]) > 0.97 * rest_bps);
+    assert!(takt.bps(&["pages"]) > fifo.bps(&["pages"]));
+}
+
 /// The background has all that a call leaves, and does not delay it.
 pub fn the_backup_has_the_rest(report: &Report) {
     let takt = report.takt();

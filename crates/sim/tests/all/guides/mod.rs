@@ -32,6 +32,9 @@ tried! {
     guide_of_a_gateway_at_night:
         "docs/guides/home-gateway.md", "wan0", "household-night", "8s",
         household::the_backup_has_the_rest;
+    guide_of_a_gateway_downloading:
+        "docs/guides/home-gateway.md", "wan0.download", "household-download", "5s",
+        household::calls_stay_clear_of_downloads;
     guide_of_a_laptop:
         "docs/guides/laptop.md", "wlan0", "laptop", "12s", household::a_user_is_not_disturbed;
     guide_of_a_laptop_that_uploads:
