@@ -17,11 +17,15 @@ pub(super) fn has_ingress(netlink: &mut Netlink, device: u32) -> Result<bool, Er
 
 /// Whether the filter is where it belongs.
 pub(super) fn stands(netlink: &mut Netlink, wanted: &Redirected) -> Result<bool, Error> {
-    let found = Redirect::list(netlink, wanted.ifindex);
-    match found {
-        Ok(found) => Ok(found.contains(&wanted.through)),
+    Ok(found(netlink, wanted.ifindex)?.contains(&wanted.through))
+}
+
+/// The devices that takt's filters on this one lead to: 0 is one that is gone.
+fn found(netlink: &mut Netlink, device: u32) -> Result<Vec<u32>, Error> {
+    match Redirect::list(netlink, device) {
+        Ok(found) => Ok(found),
         // A device without such a qdisc, or no device.
-        Err(NetlinkError::Refused(_)) => Ok(false),
+        Err(NetlinkError::Refused(_)) => Ok(Vec::new()),
         Err(error) => Err(OsError::netlink("listing filters")(error)),
     }
 }
@@ -32,6 +36,10 @@ pub(super) fn begin(netlink: &mut Netlink, wanted: &Redirected) -> Result<(), Er
     if !has_ingress(netlink, wanted.ifindex)? {
         requests.push(Qdisc::make_clsact(wanted.ifindex));
     }
+    // The kernel does not replace such filters.
+    if !found(netlink, wanted.ifindex)?.is_empty() {
+        requests.push(Redirect::remove(wanted.ifindex));
+    }
     requests.push(Redirect::set(wanted.ifindex, wanted.through));
     let doing = "redirecting what a device receives";
     netlink.all(&requests).map_err(OsError::netlink(doing))
@@ -39,8 +47,7 @@ pub(super) fn begin(netlink: &mut Netlink, wanted: &Redirected) -> Result<(), Er
 
 /// End it. Of a device that is gone nothing is left.
 pub(super) fn end(netlink: &mut Netlink, known: &Redirected) -> Result<(), Error> {
-    // Another program's filter may have taken its place.
-    if stands(netlink, known)? {
+    if !found(netlink, known.ifindex)?.is_empty() {
         let doing = "ending a redirection";
         let removed = netlink.all(&[Redirect::remove(known.ifindex)]);
         removed.map_err(OsError::netlink(doing))?;

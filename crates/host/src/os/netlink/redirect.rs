@@ -1,6 +1,6 @@
 //! A filter on a device's ingress that sends all packets out by another device.
 
-use netlink_packet_core::{NLM_F_CREATE, NLM_F_REPLACE};
+use netlink_packet_core::{NLM_F_CREATE, NLM_F_EXCL};
 use netlink_packet_route::RouteNetlinkMessage;
 
 use super::{
@@ -32,7 +32,7 @@ const HANDLE: Handle = Handle(1);
 pub(crate) struct Redirect;
 
 impl Redirect {
-    /// Have the device's packets go through that one, in the place of any other.
+    /// Have the device's packets go through that one. The kernel refuses it while takt's filter is there.
     pub fn set(device: u32, through: u32) -> Request {
         let parameters = [0, 0, TC_ACT_STOLEN, 0, 0, TCA_EGRESS_REDIR, through];
         let parameters = parameters.map(u32::to_ne_bytes).concat();
@@ -47,7 +47,7 @@ impl Redirect {
         message.header.info = info();
         Request {
             message: RouteNetlinkMessage::NewTrafficFilter(message),
-            flags: NLM_F_CREATE | NLM_F_REPLACE,
+            flags: NLM_F_CREATE | NLM_F_EXCL,
         }
     }
 
