@@ -2,6 +2,7 @@
 
 use std::{env, fs, path::Path};
 
+use miniz_oxide::deflate::compress_to_vec;
 use takt_manual::Page;
 
 /// Documents, or one section of them, whose text follows what a page says of its program's command
@@ -18,6 +19,9 @@ const SECTIONS: [(&str, &str, Option<&str>); 6] = [
     ),
     ("takt-kubernetes.1", "fleet.md", Some("Kubernetes")),
 ];
+
+/// The best, and the slowest.
+const LEVEL: u8 = 10;
 
 fn main() {
     let source = concat!("takt ", env!("CARGO_PKG_VERSION"));
@@ -52,7 +56,10 @@ fn read(name: &str) -> String {
     fs::read_to_string(&path).unwrap_or_else(|error| panic!("{path}: {error}"))
 }
 
+/// Compressed, to a third.
 fn write(name: &str, page: &str) {
     let directory = env::var_os("OUT_DIR").expect("cargo sets OUT_DIR");
-    fs::write(Path::new(&directory).join(name), page).expect("cargo's directory can be written");
+    let path = Path::new(&directory).join(format!("{name}.z"));
+    fs::write(path, compress_to_vec(page.as_bytes(), LEVEL))
+        .expect("cargo's directory can be written");
 }

@@ -3,42 +3,66 @@
 use std::{env, fs, io, path::Path};
 
 use clap::Command;
+use miniz_oxide::inflate::decompress_to_vec;
+
+/// Text in troff's man macros, compressed.
+#[derive(Debug, Clone, Copy)]
+pub struct Text(&'static [u8]);
+
+impl Text {
+    /// The text.
+    ///
+    /// # Errors
+    ///
+    /// None, if the program is as it was built.
+    pub fn unpack(self) -> io::Result<String> {
+        let damaged = || io::Error::new(io::ErrorKind::InvalidData, "the program is damaged");
+        let bytes = decompress_to_vec(self.0).map_err(|_| damaged())?;
+        String::from_utf8(bytes).map_err(|_| damaged())
+    }
+}
+
+macro_rules! text {
+    ($name:literal) => {
+        Text(include_bytes!(concat!(env!("OUT_DIR"), "/", $name, ".z")))
+    };
+}
 
 /// The policy, `takt-policy(5)`.
-pub const POLICY: &str = include_str!(concat!(env!("OUT_DIR"), "/takt-policy.5"));
+pub const POLICY: Text = text!("takt-policy.5");
 /// The concepts, `takt(7)`.
-pub const CONCEPTS: &str = include_str!(concat!(env!("OUT_DIR"), "/takt.7"));
+pub const CONCEPTS: Text = text!("takt.7");
 /// Sections of taktd's page.
-pub const DAEMON: &str = include_str!(concat!(env!("OUT_DIR"), "/taktd.8"));
+pub const DAEMON: Text = text!("taktd.8");
 
 /// The text of a document, as sections of a page.
 #[derive(Debug, Clone, Copy)]
 pub struct Sections {
     /// The page's name; it may be that of a command.
     pub page: &'static str,
-    /// In troff's man macros.
-    pub text: &'static str,
+    /// What follows what is said of the command line.
+    pub text: Text,
 }
 
 macro_rules! sections {
-    ($page:literal) => {
+    ($page:literal, $file:literal) => {
         Sections {
             page: $page,
-            text: include_str!(concat!(env!("OUT_DIR"), "/", $page, ".1")),
+            text: text!($file),
         }
     };
 }
 
 /// Of the simulator.
-pub const SIM: Sections = sections!("takt-sim");
+pub const SIM: Sections = sections!("takt-sim", "takt-sim.1");
 /// Of the dispatcher.
-pub const DISPATCH: Sections = sections!("takt-dispatch");
+pub const DISPATCH: Sections = sections!("takt-dispatch", "takt-dispatch.1");
 /// Of the fleet.
-pub const FLEET: Sections = sections!("takt-fleet");
+pub const FLEET: Sections = sections!("takt-fleet", "takt-fleet.1");
 /// Of the laboratory: about measuring this machine.
-pub const LAB: Sections = sections!("takt-bench");
+pub const LAB: Sections = sections!("takt-bench", "takt-bench.1");
 /// Of the fleet in Kubernetes.
-pub const KUBERNETES: Sections = sections!("takt-kubernetes");
+pub const KUBERNETES: Sections = sections!("takt-kubernetes", "takt-kubernetes.1");
 
 /// By which `takt man` asks a program beside it for its pages; the directory follows.
 pub const ARGUMENT: &str = "--manual-pages";
@@ -78,7 +102,8 @@ fn write_of(directory: &Path, command: &Command, sections: Option<Sections>) -> 
     }
     let name = command.get_display_name().unwrap_or(command.get_name());
     let sections = sections.filter(|sections| sections.page == name);
-    let page = page(command, 1)? + sections.map_or("", |sections| sections.text);
+    let text = sections.map_or(Ok(String::new()), |sections| sections.text.unpack());
+    let page = page(command, 1)? + &text?;
     fs::write(directory.join(format!("{name}.1")), page)
 }
 

@@ -43,10 +43,10 @@ pub fn manual(directory: &Path, output: Output) -> Exit {
 
 fn write_all(directory: &Path) -> io::Result<()> {
     pages::write_all(directory, &Cli::command(), None)?;
-    let daemon = pages::page(&Daemon::command(), 8)? + pages::DAEMON;
+    let daemon = pages::page(&Daemon::command(), 8)? + &pages::DAEMON.unpack()?;
     fs::write(directory.join("taktd.8"), daemon)?;
-    fs::write(directory.join("takt-policy.5"), pages::POLICY)?;
-    fs::write(directory.join("takt.7"), pages::CONCEPTS)?;
+    fs::write(directory.join("takt-policy.5"), pages::POLICY.unpack()?)?;
+    fs::write(directory.join("takt.7"), pages::CONCEPTS.unpack()?)?;
     // In the places of what takt itself knows of them.
     program::all_beside().try_for_each(|mut program| {
         let status = program.arg(pages::ARGUMENT).arg(directory).status()?;
