@@ -12,8 +12,9 @@ mod reservations;
 mod shown;
 mod taktd;
 
-use std::borrow::Cow;
+use std::{borrow::Cow, collections::BTreeMap, sync::LazyLock};
 
+use miniz_oxide::inflate::decompress_to_vec;
 use serde::Serialize;
 use takt_policy::Code;
 
@@ -24,8 +25,19 @@ pub struct Reason {
     pub code: &'static str,
     /// Its name in `takt status` and `takt doctor`: a key of their JSON, a column or a word.
     shown_as: &'static [&'static str],
-    explanation: &'static str,
 }
+
+/// Explanations by code, without its leading `takt::` (`build.rs`).
+static EXPLANATIONS: LazyLock<BTreeMap<String, String>> = LazyLock::new(|| {
+    let packed = include_bytes!(concat!(env!("OUT_DIR"), "/explanations.z"));
+    let bytes = decompress_to_vec(packed).unwrap_or_default();
+    let all = String::from_utf8(bytes).unwrap_or_default();
+    let texts: Vec<&str> = all.split_terminator('\0').collect();
+    let pairs = texts.chunks_exact(2);
+    pairs
+        .map(|pair| (pair[0].to_owned(), pair[1].to_owned()))
+        .collect()
+});
 
 impl Reason {
     /// The code without its leading `takt::`.
@@ -34,13 +46,12 @@ impl Reason {
     }
 }
 
-/// Declares the reasons of one area, and a list of them.
+/// Declares the reasons of one area, and a list of them. `build.rs` reads the explanations.
 macro_rules! reasons {
     ($($name:ident = $code:literal $([$($word:literal),+])?: $explanation:literal;)*) => {
         $(pub static $name: $crate::reasons::Reason = $crate::reasons::Reason {
             code: $code,
             shown_as: &[$($($word),+)?],
-            explanation: $explanation,
         };)*
         pub static ALL: &[&$crate::reasons::Reason] = &[$(&$name),*];
     };
@@ -76,7 +87,10 @@ impl From<&'static Reason> for Entry {
         Self {
             code: reason.code.into(),
             shown_as: reason.shown_as,
-            explanation: reason.explanation.trim_ascii().into(),
+            explanation: { EXPLANATIONS.get(reason.short()) }
+                .map_or("", String::as_str)
+                .trim_ascii()
+                .into(),
         }
     }
 }
