@@ -23,6 +23,9 @@ const LONGEST_BYTES: u64 = 65_536;
 /// that takes up time on the wire.
 const TCP_LEAST_BYTES: u64 = 2 * 1538;
 
+/// The header of a frame.
+const ETHERNET_BYTES: u32 = 14;
+
 /// TCP makes segments of its pacing rate shifted by so many bits, in bytes/s (`sk_pacing_shift`).
 const PACING_SHIFT: u32 = 10;
 
@@ -45,6 +48,15 @@ pub fn frames_most(link: &Link, mtu_bytes: u32, header_bytes: u32) -> Option<u32
             (frames < MOST).then_some(frames.max(1) as u32)
         }
     }
+}
+
+/// The most bytes of a packet that the kernel merges of what the device of a download receives, at this
+/// MTU; `None`: as many as it takes.
+pub fn merged_bytes_most(download: &Link, mtu_bytes: u32) -> Option<u32> {
+    let frames = frames_most(download, mtu_bytes, ETHERNET_BYTES)?;
+    // A merged packet has the headers of one, and is shorter than the limit.
+    let bytes = u64::from(frames) * u64::from(mtu_bytes) + 1;
+    (bytes < LONGEST_BYTES).then_some(bytes as u32)
 }
 
 /// The pacing rate of a class's sockets with which TCP makes no longer segments than the bursts of

@@ -2,8 +2,8 @@
 
 use std::{
     fs::File,
-    io::Write as _,
-    net::UdpSocket,
+    io::{self, Write as _},
+    net::{TcpListener, TcpStream, UdpSocket},
     os::fd::AsRawFd,
     thread,
     time::{Duration, Instant},
@@ -345,5 +345,57 @@ fn all_of_it_is_given_back_after_a_kill() {
                 assert_reverted();
             });
         }
+    });
+}
+
+fn gro_max_size() -> u64 {
+    let shown = run("ip -d -j link show dev near1").json();
+    shown[0]["gro_max_size"].as_u64().expect("a number")
+}
+
+/// What is merged on the way in would wait as a whole.
+#[test]
+fn a_slow_download_merges_little() {
+    DEFAULT.run(|| {
+        let wire = Wire::new(1);
+        run("ethtool -K near1 gro on").ok();
+        let before = gro_max_size();
+        let to = format!("{}:5001", wire.near_v4());
+        // Merged packets, and of these those that were longer than they may be.
+        let longest = || {
+            let counted = link("near1.download").class("default").clone();
+            let seen = (counted.gso_packets, counted.long_packets);
+            let listener = TcpListener::bind(&to).unwrap();
+            let mut far = in_far_namespace(|| TcpStream::connect(&to).unwrap());
+            let (mut near, _) = listener.accept().unwrap();
+            let reader = thread::spawn(move || io::copy(&mut near, &mut io::sink()).unwrap());
+            far.write_all(&[0; 300_000]).unwrap();
+            drop(far);
+            reader.join().unwrap();
+            let class = link("near1.download").class("default").clone();
+            (class.gso_packets - seen.0, class.long_packets - seen.1)
+        };
+        let policy = |rate: &str, more: &str| {
+            format!("[link.near1]\nrate = \"1gbit\"\n{more}download = {{ rate = \"{rate}\" }}\n")
+        };
+        apply(&policy("8mbit", "packets = \"gso\"\n")).ok();
+        assert_eq!(gro_max_size(), before);
+        let (merged, _) = longest();
+        println!("{merged} packets were merged");
+        assert!(merged > 0);
+        apply(&policy("8mbit", "")).ok();
+        assert_eq!(gro_max_size(), 1501);
+        assert_eq!(longest(), (0, 0));
+        // Six frames of a millisecond.
+        apply(&policy("80mbit", "")).ok();
+        assert_eq!(gro_max_size(), 6 * 1500 + 1);
+        let (_, long) = longest();
+        assert_eq!(long, 0);
+        apply(&policy("900mbit", "")).ok();
+        assert_eq!(gro_max_size(), before);
+        apply(&policy("8mbit", "")).ok();
+        takt("revert").ok();
+        assert_eq!(gro_max_size(), before);
+        assert_no_trace();
     });
 }

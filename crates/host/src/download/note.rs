@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::merged::Merged;
 use crate::{error::Error, state::note::Notes};
 
 /// The directory of the records.
@@ -23,6 +24,8 @@ pub(super) struct Redirected {
     pub through: u32,
     /// Whether the device's clsact or ingress qdisc is another program's, and stays.
     pub keeps_clsact: bool,
+    /// `None`: its limit of merged packets is left.
+    pub merged: Option<Merged>,
 }
 
 /// Make the records usable for taking back what they are about.

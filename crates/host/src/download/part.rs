@@ -7,6 +7,7 @@ use takt_policy::Policy;
 
 use super::{
     device,
+    merged::Merged,
     note::{NOTES, Note, Redirected},
     redirect,
 };
@@ -47,6 +48,11 @@ impl Downloads {
             wanted.downloads.push(Redirected {
                 ifindex,
                 through: through.device.index,
+                merged: Merged::wanted(
+                    link,
+                    &of.device,
+                    known.and_then(|known| known.merged.as_ref()),
+                ),
                 keeps_clsact: match known {
                     Some(known) => known.keeps_clsact,
                     None => redirect::has_ingress(&mut host.netlink, ifindex)?,
@@ -73,6 +79,15 @@ impl Downloads {
             true => NOTES.forget(self.netns_cookie),
             false => NOTES.write(self.netns_cookie, note),
         }
+    }
+}
+
+/// End a redirection, and restore what else was changed of the device.
+fn end(host: &mut Host, known: &Redirected) -> Result<(), Error> {
+    redirect::end(&mut host.netlink, known)?;
+    match &known.merged {
+        Some(merged) => merged.restore(&mut host.netlink, known.ifindex),
+        None => Ok(()),
     }
 }
 
@@ -109,7 +124,7 @@ impl Part for Downloads {
     fn revert(host: &mut Host, _: Ending) -> Result<Undone<()>, Error> {
         let note: Note = NOTES.read(host.netns_cookie)?.unwrap_or_default();
         for known in &note.downloads {
-            redirect::end(&mut host.netlink, known)?;
+            end(host, known)?;
         }
         delete_others(host, &Note::default())?;
         NOTES.forget(host.netns_cookie)?;
@@ -140,6 +155,9 @@ impl Part for Downloads {
             if !redirect::stands(&mut host.netlink, wanted)? {
                 redirect::begin(&mut host.netlink, wanted)?;
             }
+            if let Some(merged) = &wanted.merged {
+                merged.set(&mut host.netlink, wanted.ifindex)?;
+            }
         }
         Ok(())
     }
@@ -148,12 +166,15 @@ impl Part for Downloads {
         let mut failures = Vec::new();
         if self.committed {
             for new in Self::only_in(&self.wanted, &self.before) {
-                failures.extend(redirect::end(&mut host.netlink, new).err());
+                failures.extend(end(host, new).err());
             }
             for known in &self.before.downloads {
                 let stands = redirect::stands(&mut host.netlink, known);
                 if let Ok(false) = stands {
                     failures.extend(redirect::begin(&mut host.netlink, known).err());
+                }
+                if let Some(merged) = &known.merged {
+                    failures.extend(merged.set(&mut host.netlink, known.ifindex).err());
                 }
             }
             failures.extend(self.write(&self.before).err());
@@ -164,10 +185,15 @@ impl Part for Downloads {
 
     fn tidy(&mut self, host: &mut Host) -> Result<(), Error> {
         for leaving in Self::only_in(&self.before, &self.wanted) {
-            // The filter of a device that goes through another one now is that one's.
             let mut wanted = self.wanted.downloads.iter();
-            if !wanted.any(|wanted| wanted.ifindex == leaving.ifindex) {
-                redirect::end(&mut host.netlink, leaving)?;
+            let stays = wanted.find(|wanted| wanted.ifindex == leaving.ifindex);
+            match (stays, &leaving.merged) {
+                (None, _) => end(host, leaving)?,
+                (Some(wanted), Some(merged)) if wanted.merged.is_none() => {
+                    merged.restore(&mut host.netlink, leaving.ifindex)?;
+                }
+                // The filter is the other one's by now.
+                (Some(_), _) => {}
             }
         }
         delete_others(host, &self.wanted)?;

@@ -27,6 +27,10 @@ impl From<&Record> for Limited {
 
 /// What a link sets on its device, which had a limit of its own before; `None`: it leaves that.
 pub(crate) fn limit(link: &Link, device: &Device, before: u32) -> Option<u32> {
+    if link.download_of.is_some() {
+        // It would cut what was merged on the way in, and go on as it came.
+        return None;
+    }
     let most = frames_most(link, device.mtu_bytes, header_bytes(device.hardware))?;
     // The device takes no more than it had.
     (most < before).then_some(most)

@@ -20,6 +20,10 @@ pub struct Device {
     pub carrier: bool,
     /// Most segments the stack may put into one packet.
     pub gso_max_segs: u32,
+    /// Most bytes that the kernel merges into one packet of what is received, and of IPv4 alone; `None`:
+    /// the kernel does not say (before 5.19, and before 6.3).
+    pub gro_max_bytes: Option<u32>,
+    pub gro_max_ipv4_bytes: Option<u32>,
     /// Bytes of an IP packet, at most.
     pub mtu_bytes: u32,
     /// Packets that a qdisc without a limit of its own may hold.
@@ -50,6 +54,8 @@ const IFLA_INFO_KIND: u16 = 1;
 const IFLA_NUM_TX_QUEUES: u16 = 31;
 const IFLA_LINK_NETNSID: u16 = 37;
 const IFLA_GSO_MAX_SEGS: u16 = 40;
+const IFLA_GRO_MAX_SIZE: u16 = 58;
+const IFLA_GRO_IPV4_MAX_SIZE: u16 = 64;
 const IFLA_PROP_LIST: u16 = 52;
 const IFLA_ALT_IFNAME: u16 = 53;
 
@@ -125,6 +131,8 @@ impl Device {
             up: header.flags.contains(LinkFlags::Up),
             carrier: header.flags.contains(LinkFlags::LowerUp),
             gso_max_segs: number(IFLA_GSO_MAX_SEGS)?,
+            gro_max_bytes: number(IFLA_GRO_MAX_SIZE).ok(),
+            gro_max_ipv4_bytes: number(IFLA_GRO_IPV4_MAX_SIZE).ok(),
             mtu_bytes: number(IFLA_MTU)?,
             queue_packets: number(IFLA_TXQLEN)?,
             queues: number(IFLA_NUM_TX_QUEUES)?,
@@ -141,6 +149,16 @@ impl Device {
         })
     }
 
+    /// Limit how many bytes are merged into one packet of what is received; up to 65,536 of IPv4 as well.
+    pub fn limit_merged(index: u32, bytes: u32) -> Request {
+        change(index, IFLA_GRO_MAX_SIZE, bytes)
+    }
+
+    /// The same of IPv4 alone.
+    pub fn limit_merged_ipv4(index: u32, bytes: u32) -> Request {
+        change(index, IFLA_GRO_IPV4_MAX_SIZE, bytes)
+    }
+
     /// Limit how many segments one packet may hold.
     pub fn limit_segments(index: u32, gso_max_segs: u32) -> Request {
         let mut message = LinkMessage::default();
@@ -152,6 +170,18 @@ impl Device {
             message: RouteNetlinkMessage::SetLink(message),
             flags: NLM_F_ACK,
         }
+    }
+}
+
+/// A number of a device, by its attribute.
+fn change(index: u32, attribute: u16, value: u32) -> Request {
+    let mut message = LinkMessage::default();
+    message.header.index = index;
+    let attribute = DefaultNla::new(attribute, value.to_ne_bytes().to_vec());
+    message.attributes.push(LinkAttribute::Other(attribute));
+    Request {
+        message: RouteNetlinkMessage::SetLink(message),
+        flags: NLM_F_ACK,
     }
 }
 

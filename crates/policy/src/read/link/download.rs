@@ -5,7 +5,7 @@ use toml::de::DeValue;
 use super::class::{self, CLASS};
 use super::share::{bps_of, read_rate};
 use super::tenant::{self, TENANT};
-use super::{OVERHEAD_BYTES, ReadLink, burst, check_count, read_backend};
+use super::{OVERHEAD_BYTES, ReadLink, check_count, read_backend};
 use crate::diagnostic::Diagnostic;
 use crate::findings::Findings;
 use crate::read::keys::{Key, Schema, Takes};
@@ -13,7 +13,7 @@ use crate::read::place::Place;
 use crate::read::section::{Field, Section, wrong_type};
 use crate::source::Source;
 use crate::value::{device, rate};
-use crate::{Code, Pacing, Packets};
+use crate::{Code, Pacing};
 
 pub(in crate::read) const DOWNLOAD: Schema = Schema {
     what: "download",
@@ -92,9 +92,8 @@ pub(super) fn read(
         device_span: field.span,
         overhead_bytes: overhead.map_or(of.overhead_bytes, |bytes| bytes as u32),
         pacing: Pacing::Timer,
-        // They are as they came in.
-        packets: Packets::Gso,
-        burst_ns: burst::DEFAULT_NS,
+        packets: of.packets,
+        burst_ns: of.burst_ns,
         lag_max_ns: of.lag_max_ns,
         horizon_ns: of.horizon_ns,
         beyond_horizon: of.beyond_horizon,
