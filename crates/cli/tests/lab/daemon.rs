@@ -1,6 +1,7 @@
 //! A taktd, and requests to it by different users.
 
 use std::{
+    fs,
     io::{BufRead, BufReader, Write},
     os::unix::{net::UnixStream, process::CommandExt},
     path::Path,
@@ -83,6 +84,13 @@ impl Daemon {
         };
         assert_eq!(is_well, signal != Signal::SIGKILL);
         took
+    }
+}
+
+/// Removes the files of a taktd that an earlier test killed, as the next one would when it ends.
+pub fn sweep() {
+    if !has_systemd() && UnixStream::connect(SOCKET).is_err() {
+        let _ = fs::remove_dir_all("/run/taktd");
     }
 }
 

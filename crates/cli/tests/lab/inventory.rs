@@ -12,6 +12,7 @@ use libbpf_rs::query::{LinkInfoIter, MapInfoIter, ProgInfoIter};
 use nix::sched::{CloneFlags, setns};
 
 use crate::{
+    daemon,
     helper::helpers,
     kernel_bpf::wait_for,
     shell::{run, run_far},
@@ -29,6 +30,7 @@ impl Inventory {
     /// gone with the last of their sockets.
     #[track_caller]
     pub fn take() -> Self {
+        daemon::sweep();
         wait_for(|| !Self::look().holds_leftovers());
         let mut last = Self::look();
         for _ in 0..50 {
