@@ -23,8 +23,8 @@ impl Text {
 }
 
 macro_rules! text {
-    ($name:literal) => {
-        Text(include_bytes!(concat!(env!("OUT_DIR"), "/", $name, ".z")))
+    ($($name:literal),+) => {
+        Text(include_bytes!(concat!(env!("OUT_DIR"), "/", $($name,)+ ".z")))
     };
 }
 
@@ -45,24 +45,24 @@ pub struct Sections {
 }
 
 macro_rules! sections {
-    ($page:literal, $file:literal) => {
+    ($page:literal) => {
         Sections {
             page: $page,
-            text: text!($file),
+            text: text!($page, ".1"),
         }
     };
 }
 
 /// Of the simulator.
-pub const SIM: Sections = sections!("takt-sim", "takt-sim.1");
+pub const SIM: Sections = sections!("takt-sim");
 /// Of the dispatcher.
-pub const DISPATCH: Sections = sections!("takt-dispatch", "takt-dispatch.1");
+pub const DISPATCH: Sections = sections!("takt-dispatch");
 /// Of the fleet.
-pub const FLEET: Sections = sections!("takt-fleet", "takt-fleet.1");
+pub const FLEET: Sections = sections!("takt-fleet");
 /// Of the laboratory: about measuring this machine.
-pub const LAB: Sections = sections!("takt-bench", "takt-bench.1");
+pub const LAB: Sections = sections!("takt-bench");
 /// Of the fleet in Kubernetes.
-pub const KUBERNETES: Sections = sections!("takt-kubernetes", "takt-kubernetes.1");
+pub const KUBERNETES: Sections = sections!("takt-kubernetes");
 
 /// By which `takt man` asks a program beside it for its pages; the directory follows.
 pub const ARGUMENT: &str = "--manual-pages";

@@ -95,9 +95,8 @@ fn a_device_that_went_away_is_forgotten_by_revert() {
     });
 }
 
-/// A device of CAN's type, as long as this lives: kernels for virtual machines have no other.
-fn can_device(name: &str) -> File {
-    const ARPHRD_CAN: libc::c_ulong = 280;
+/// A device without Ethernet headers, as long as the file lives, and not up yet.
+pub fn tun(name: &str) -> File {
     let mut open = File::options();
     let tun = open.read(true).write(true).open("/dev/net/tun").unwrap();
     // SAFETY: zeroes are a valid request, and the kernel reads no more than it.
@@ -107,15 +106,19 @@ fn can_device(name: &str) -> File {
             *to = from as libc::c_char;
         }
         request.ifr_ifru.ifru_flags = (libc::IFF_TUN | libc::IFF_NO_PI) as libc::c_short;
-        assert_eq!(
-            libc::ioctl(tun.as_raw_fd(), libc::TUNSETIFF, &raw const request),
-            0
-        );
-        assert_eq!(
-            libc::ioctl(tun.as_raw_fd(), libc::TUNSETLINK, ARPHRD_CAN),
-            0
-        );
+        let done = libc::ioctl(tun.as_raw_fd(), libc::TUNSETIFF, &raw const request);
+        assert_eq!(done, 0);
     }
+    tun
+}
+
+/// One of CAN's type: kernels for virtual machines have no other.
+fn can_device(name: &str) -> File {
+    const ARPHRD_CAN: libc::c_ulong = 280;
+    let tun = tun(name);
+    // SAFETY: the request takes a number.
+    let done = unsafe { libc::ioctl(tun.as_raw_fd(), libc::TUNSETLINK, ARPHRD_CAN) };
+    assert_eq!(done, 0);
     run(&format!("ip link set {name} up")).ok();
     tun
 }

@@ -1,10 +1,8 @@
 //! What a device receives is divided as the policy says, and nothing of that is left.
 
 use std::{
-    fs::File,
     io::{self, Write as _},
     net::{TcpListener, TcpStream, UdpSocket},
-    os::fd::AsRawFd,
     thread,
     time::{Duration, Instant},
 };
@@ -16,6 +14,7 @@ use nix::sys::socket::{
 
 use crate::{
     daemon::Daemon,
+    devices::tun,
     flow::in_far_namespace,
     killed::{killed_after_changes, write},
     machine::{DEFAULT, NEWEST, on_old_kernels},
@@ -146,7 +145,8 @@ fn what_comes_in_waits_by_class_on_old_kernels() {
 #[test]
 fn packets_need_no_ethernet_header() {
     DEFAULT.run(|| {
-        let mut tun = point_to_point("tun7");
+        let mut tun = tun("tun7");
+        run("ip link set tun7 up").ok();
         run("ip address add 10.77.0.1/24 dev tun7").ok();
         let receiver = UdpSocket::bind("10.77.0.1:5001").unwrap();
         receiver.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
@@ -168,24 +168,6 @@ fn packets_need_no_ethernet_header() {
             assert_no_trace();
         }
     });
-}
-
-/// A device of PPP's kind, as long as this lives.
-fn point_to_point(name: &str) -> File {
-    let mut open = File::options();
-    let tun = open.read(true).write(true).open("/dev/net/tun").unwrap();
-    // SAFETY: zeroes are a valid request, and the kernel reads no more than it.
-    unsafe {
-        let mut request: libc::ifreq = std::mem::zeroed();
-        for (to, from) in request.ifr_name.iter_mut().zip(name.bytes()) {
-            *to = from as libc::c_char;
-        }
-        request.ifr_ifru.ifru_flags = (libc::IFF_TUN | libc::IFF_NO_PI) as libc::c_short;
-        let done = libc::ioctl(tun.as_raw_fd(), libc::TUNSETIFF, &raw const request);
-        assert_eq!(done, 0);
-    }
-    run(&format!("ip link set {name} up")).ok();
-    tun
 }
 
 /// From 10.77.0.2, port 9, to 10.77.0.1, port 5001, with four bytes and no checksum of UDP.
@@ -230,6 +212,50 @@ fn another_programs_device_of_its_name_is_left_alone() {
         }
         run("ip link del near1.download").ok();
         assert_no_trace();
+    });
+}
+
+/// A filter of another program's in the place of takt's: it stays, and all else is taken back.
+#[test]
+fn nothing_is_left_of_an_apply_that_fails() {
+    DEFAULT.run(|| {
+        let wire = Wire::new(1);
+        run("tc qdisc add dev near1 clsact").ok();
+        run("tc filter add dev near1 ingress pref 31361 protocol all handle 1 matchall action continue")
+            .ok();
+        let before = run("tc filter show dev near1 ingress").ok();
+        let failed = apply(&policy("")).ends_with(1);
+        assert!(!failed.stderr.contains("taking back"), "{failed}");
+        assert_eq!(run("tc filter show dev near1 ingress").ok(), before);
+        assert_eq!(run("ip -br link show type ifb").ok(), "");
+        assert!(wire.root_qdisc().starts_with("qdisc noqueue"));
+        assert_eq!(gro_max_size(), 65_536);
+        assert_no_trace();
+    });
+}
+
+#[test]
+fn each_device_has_its_own() {
+    DEFAULT.run(|| {
+        let wires = [1, 2].map(Wire::new);
+        let both = format!("{}{}", policy(""), policy("").replace("near1", "near2"));
+        apply(&both)
+            .says(&["near1.download: attached", "near2.download: attached"])
+            .ok();
+        for (wire, packets) in wires.iter().zip([30, 5]) {
+            let bulk = Incoming::new(wire, CALLS);
+            bulk.send(packets);
+            bulk.arrivals(packets);
+            let name = format!("{}.download", wire.near);
+            assert_eq!(link(&name).class("calls").sent_packets, packets as u64);
+        }
+        // One of them goes; twice is as once.
+        for _ in 0..2 {
+            apply(&policy("")).ok();
+            assert!(!has_ingress("near2"));
+            assert_eq!(link("near1.download").class("calls").sent_packets, 30);
+        }
+        assert_reverted();
     });
 }
 

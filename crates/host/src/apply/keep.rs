@@ -98,8 +98,8 @@ struct Looked {
     lost: Vec<LostLink>,
     /// Devices whose segments have another limit than their MTU asks for.
     resized: Vec<String>,
-    /// Downloads that are to be put back.
-    cut_off: Vec<String>,
+    /// Downloads that another program has cut off.
+    cut_off: Vec<LostLink>,
 }
 
 /// What has changed, and which links that concerns.
@@ -179,18 +179,21 @@ impl Keeper {
             source,
             lost,
             resized,
-            cut_off,
+            mut cut_off,
         }) = self.find(host)?
         else {
             self.gone.clear();
             self.changers.clear();
             return Ok(kept);
         };
+        cut_off.retain(&mut may_restore);
         if !resized.is_empty() || !cut_off.is_empty() {
             apply_again(&source)?;
             kept.extend(resized.into_iter().map(|device| Kept::Resized { device }));
             let redirected = cut_off.into_iter();
-            kept.extend(redirected.map(|device| Kept::Redirected { device }));
+            kept.extend(redirected.map(|lost| Kept::Redirected {
+                device: lost.device,
+            }));
         }
         let (attach, conflicts): (Vec<_>, Vec<_>) =
             lost.into_iter().partition(|lost| match lost.cause {

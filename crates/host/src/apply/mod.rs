@@ -146,16 +146,30 @@ pub(crate) fn apply_locked(
 ) -> Result<Applied, Undecided> {
     let host = &mut Host::open()?;
     parts::sweep(host)?;
+    let done = apply_on(host, policy, source, replace, dry_run, owners, handover);
+    if done.is_err() && !dry_run {
+        // Devices of downloads were made before anything was decided. The first error is the one to
+        // report.
+        let _swept = Downloads::sweep(host);
+    }
+    done
+}
+
+/// Of a host that was swept.
+fn apply_on(
+    host: &mut Host,
+    policy: &Policy,
+    source: &Source,
+    replace: &Replace,
+    dry_run: bool,
+    owners: &Owners,
+    handover: Option<Handover>,
+) -> Result<Applied, Undecided> {
     match dry_run {
         true => download::assume(policy, host)?,
         false => download::make(policy, host)?,
     }
-    let decided = Parts::decide(policy, source, replace, owners, host);
-    if decided.is_err() && !dry_run {
-        // The first error is the one to report.
-        let _swept = Downloads::sweep(host);
-    }
-    let mut parts = decided?;
+    let mut parts = Parts::decide(policy, source, replace, owners, host)?;
     let mut applied = parts.outcome(policy);
     if dry_run || handover.is_some() {
         parts.each().iter().try_for_each(|part| part.verify())?;

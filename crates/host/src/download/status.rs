@@ -7,7 +7,14 @@ use super::{
     note::{NOTES, Note},
     redirect,
 };
-use crate::{error::Error, link::LinkStatus, part::Host};
+use crate::{
+    error::Error,
+    link::{
+        LinkStatus,
+        lost::{LostBy, LostLink},
+    },
+    part::Host,
+};
 
 /// Name the links of downloads as policies do, and say which of them nothing comes to.
 pub(crate) fn tell(links: &mut [LinkStatus], host: &mut Host) -> Result<(), Error> {
@@ -52,9 +59,9 @@ fn amiss(host: &mut Host) -> Result<Vec<u32>, Error> {
     Ok(amiss)
 }
 
-/// Of a policy's links, the downloads that are to be put back: another program has removed the filter,
-/// where the policy wants that, or the device, without which what comes in is lost.
-pub(crate) fn cut_off(links: &[Link], host: &mut Host) -> Result<Vec<String>, Error> {
+/// Of a policy's links, the downloads that another program has cut off. What the policy says decides about
+/// a filter that is gone. Without the device what comes in is lost, so that is put back in any case.
+pub(crate) fn cut_off(links: &[Link], host: &mut Host) -> Result<Vec<LostLink>, Error> {
     let amiss = amiss(host)?;
     let known = note(host)?.downloads;
     let ports = host.ports()?;
@@ -62,19 +69,30 @@ pub(crate) fn cut_off(links: &[Link], host: &mut Host) -> Result<Vec<String>, Er
         let mut ports = ports.iter();
         ports.find(|port| port.device.is_called(name))
     };
-    let is_cut_off = |link: &&Link| {
-        let Some(of) = link.download_of.as_deref().and_then(find) else {
-            return false;
+    let lost = |link: &Link| {
+        let of = link.download_of.as_deref().and_then(find)?.device.index;
+        let (is_cut_off, found, on_conflict) = match find(&link.device) {
+            Some(through) => (
+                amiss.contains(&through.device.index),
+                "no filter",
+                link.on_conflict,
+            ),
+            None => (
+                known.iter().any(|known| known.ifindex == of),
+                "no device",
+                OnConflict::Restore,
+            ),
         };
-        match find(&link.device) {
-            Some(through) => {
-                link.on_conflict == OnConflict::Restore && amiss.contains(&through.device.index)
-            }
-            None => known.iter().any(|known| known.ifindex == of.device.index),
-        }
+        is_cut_off.then(|| LostLink {
+            device: link.device.clone(),
+            ifindex: of,
+            cause: LostBy::Conflict {
+                found: found.to_owned(),
+            },
+            on_conflict,
+        })
     };
-    let cut_off = links.iter().filter(is_cut_off);
-    Ok(cut_off.map(|link| link.device.clone()).collect())
+    Ok(links.iter().filter_map(lost).collect())
 }
 
 fn note(host: &Host) -> Result<Note, Error> {

@@ -60,9 +60,11 @@ fn shows_all_of(page: &str) {
     fs::write(folder.path().join("page.html"), page).unwrap();
     fs::write(folder.path().join("look.html"), LOOK).unwrap();
     let plots = page.matches("<svg").count();
-    for (width, scheme) in WIDTHS.into_iter().zip(SCHEMES) {
-        let seen = look(&browser, folder.path(), width, scheme);
-        assert_eq!(seen, format!("{plots} plots"), "at {width} px");
+    for width in WIDTHS {
+        for scheme in SCHEMES {
+            let seen = look(&browser, folder.path(), width, scheme);
+            assert_eq!(seen, format!("{plots} plots"), "at {width} px");
+        }
     }
 }
 
