@@ -3,7 +3,7 @@
 use std::{
     fs,
     sync::{
-        Arc, Mutex,
+        Arc, Mutex, OnceLock,
         atomic::{AtomicBool, AtomicU32, Ordering::SeqCst},
     },
     thread,
@@ -43,6 +43,8 @@ struct Stage {
     taken: AtomicU32,
     clashes: AtomicU32,
     turns: Mutex<Vec<u8>>,
+    /// How many turns there were when the first member left: those who joined late have more jobs left.
+    whole: OnceLock<usize>,
 }
 
 impl Stage {
@@ -54,7 +56,13 @@ impl Stage {
         self.taken.fetch_sub(1, SeqCst);
     }
 
-    /// From when all members have joined, and as long as they have.
+    /// The member that calls it has its last turn.
+    fn leave(&self) {
+        let turns = self.turns.lock().unwrap();
+        self.whole.get_or_init(|| turns.len());
+    }
+
+    /// From when all members have joined, and until one leaves.
     #[track_caller]
     fn assert_in_order(&self, least: usize) {
         assert_eq!(self.clashes.load(SeqCst), 0, "members ran at the same time");
@@ -64,10 +72,17 @@ impl Stage {
             .find(|end| all(&turns[..*end]))
             .expect("all came")
             + 3;
-        let turns = &turns[from..turns.len().saturating_sub(6)];
+        let turns = &turns[from..*self.whole.get().expect("one left")];
         assert!(turns.len() >= least, "{} turns", turns.len());
-        for pair in turns.windows(2) {
-            assert_eq!(pair[1], (pair[0] + 1) % 3, "out of order");
+        for (at, pair) in turns.windows(2).enumerate() {
+            let around = &turns[at.saturating_sub(6)..turns.len().min(at + 9)];
+            let next = (pair[0] + 1) % 3;
+            assert_eq!(
+                pair[1],
+                next,
+                "out of order in turn {at} of {}: {around:?}",
+                turns.len()
+            );
         }
     }
 }
@@ -81,6 +96,9 @@ fn play(jobs: u64, act: fn(u8, u64)) -> Arc<Stage> {
             let (stage, seated) = (stage.clone(), seated.clone());
             member(name, jobs, move |job| {
                 // Until all members have joined each runs on its own.
+                if job + 1 == jobs {
+                    stage.leave();
+                }
                 if seated.load(SeqCst) {
                     stage.act(actor, || act(actor, job));
                 } else {
