@@ -16,6 +16,7 @@
 
 #include "abi.h"
 
+#define TAKT_CLASSES 4096	/* ids 1..4095, of classes and tenants; 0 is none */
 #define TAKT_RULES 8192
 #define TAKT_TUPLES 64
 #define TAKT_RULE_BUCKETS 32768
@@ -72,9 +73,12 @@ struct takt_rules {
 	u32 default_class;
 	u32 need_addresses;	/* some tuple matches addresses; if not, the key may lack them */
 	u32 need_who;		/* likewise */
+	u32 sets_dscp;		/* some class gives its packets a DSCP, see dscp.h */
+	u32 pad;
 	struct takt_tuple tuple[TAKT_TUPLES];
 	u16 bucket[TAKT_RULE_BUCKETS];	/* rule index + 1; 0: free */
 	struct takt_rule rule[TAKT_RULES];
+	u8 dscp[TAKT_CLASSES];	/* by class: its packets' new DSCP + 1; 0: they keep theirs */
 };
 
 /* The key as words to mask, hash and compare; the last four are addresses. */

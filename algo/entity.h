@@ -56,10 +56,16 @@ struct takt_flow_list {
 	u16 head, tail;
 };
 
+/* Rounds of an old list: one ends when all that were in it when it began have had their turn. */
+struct takt_flow_rounds {
+	u16 last;	/* the last of this round; 0: the list is empty */
+	u16 count;
+};
+
 struct takt_flow_lists {
 	struct takt_flow_list list[2];	/* TAKT_FLOWS_NEW, TAKT_FLOWS_OLD */
+	struct takt_flow_rounds rounds;
 	u32 packets;			/* in their queues, without the class's own */
-	u32 pad;
 	u64 bytes;
 };
 
@@ -67,7 +73,9 @@ struct takt_flow_turn {
 	s32 credit_bytes;
 	u16 next, prev;
 	u16 class_id;	/* in whose lists it is; 0: in none */
-	u16 list;	/* TAKT_FLOWS_NEW or TAKT_FLOWS_OLD */
+	u16 list;	/* TAKT_FLOWS_*: which of them */
+	u16 host;	/* whose packets they are, see host.h; 0: it has a turn of its own */
+	u16 round;	/* in which it was given its quantum as a new flow */
 };
 
 /*

@@ -19,6 +19,7 @@ struct takt_flow {
 	u64 cookie;	/* of its socket; 0: forwarded, or not known */
 	u64 idle_ns;	/* when it became idle */
 	u64 paced_ns;	/* its socket's pacing rate lets the next packet leave; see departure.h */
+	u64 host;	/* the number of its host, see host.h; 0: none */
 	u32 next;	/* of its bucket, or free; an entity's id */
 	u32 generation;	/* takt_link.generation when it was last put into its class. Of a
 			 * station: the generation of its last look-up */

@@ -29,6 +29,9 @@
 /* The flow of a packet that arrives, before it has an entity. */
 struct takt_newcomer {
 	u64 identity, connection, cookie;
+	u64 host;		/* the number of its host, or 0 */
+	u64 conntrack;		/* skb->_nfct, where hosts share */
+	u64 inside;		/* the number of its host behind NAT, if bpf/inside has found it */
 	u32 generation;
 	u32 class_id;		/* of a station's */
 	struct takt_key key;
@@ -233,6 +236,7 @@ TAKT_FN_OUT u32 takt_flow_add(struct takt_flows *flows TAKT_ARG,
 	flow->station = 0;
 	flow->idle_ns = now_ns;
 	flow->paced_ns = 0;
+	flow->host = newcomer->host;
 	flow->next = *bucket;
 	*bucket = id;
 	flows->live++;

@@ -273,8 +273,8 @@ TAKT_FN_OUT u64 takt_gap_position(struct takt_link *link TAKT_ARG, struct takt_g
 				  struct takt_choice *choice TAKT_ARG)
 {
 	u64 rate_bps = plan->link.rate_bps, lag_max_ns = plan->link.lag_max_ns, lead_ns;
-	u64 longest = (u64)gap->longest + plan->overhead_bytes;
-	u64 shortest = TAKT_GAP_LEN_MIN + plan->overhead_bytes;
+	u64 longest = (u64)gap->longest + plan->framing.overhead_bytes;
+	u64 shortest = TAKT_GAP_LEN_MIN + plan->framing.overhead_bytes;
 
 	if (!gap->flowing)
 		takt_gap_start(link, gap, now_ns);
@@ -299,8 +299,8 @@ TAKT_FN_OUT int takt_gap_fill(struct takt_link *link TAKT_ARG, struct takt_gap *
 			      const struct takt_plan *plan TAKT_ARG,
 			      struct takt_choice *choice TAKT_ARG)
 {
-	u64 longest = (u64)gap->longest + plan->overhead_bytes;
-	u64 shortest = TAKT_GAP_LEN_MIN + plan->overhead_bytes;
+	u64 longest = (u64)gap->longest + plan->framing.overhead_bytes;
+	u64 shortest = TAKT_GAP_LEN_MIN + plan->framing.overhead_bytes;
 	u64 rate_bps = plan->link.rate_bps;
 	u32 len, slot;
 
@@ -315,7 +315,7 @@ TAKT_FN_OUT int takt_gap_fill(struct takt_link *link TAKT_ARG, struct takt_gap *
 		link->wake_ns = 0;	/* migration goes on with every gap */
 	if (choice->wake_ns == TAKT_TIME_NEVER || link->polls)
 		return 0;
-	len = takt_gap_choose(gap, plan->overhead_bytes,
+	len = takt_gap_choose(gap, plan->framing.overhead_bytes,
 			      takt_gap_missing(&gap->position, rate_bps, choice->wake_ns,
 					       longest + shortest));
 	if (!len)
@@ -327,7 +327,7 @@ TAKT_FN_OUT int takt_gap_fill(struct takt_link *link TAKT_ARG, struct takt_gap *
 	}
 	takt_gap_length(gap, len)->spent++;
 	choice->packet = TAKT_PACKETS + slot;
-	choice->len = len + plan->overhead_bytes;
+	choice->len = len + plan->framing.overhead_bytes;
 	gap->frames++;
 	gap->bytes += choice->len;
 	takt_clock_advance(&link->clock, rate_bps, choice->len);

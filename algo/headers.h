@@ -249,6 +249,15 @@ TAKT_FN_RARE u32 takt_shims_skip(u16 ethertype, u64 at, u64 end)
 }
 
 /*
+ * Where the header of IP is, behind those that are skipped: its ethertype in the high half, and
+ * their bytes in the low one. Another ethertype: there is none.
+ */
+TAKT_FN u32 takt_ip_at(u16 ethertype, u64 at, u64 end)
+{
+	return takt_is_ip(ethertype) ? (u32)ethertype << 16 : takt_shims_skip(ethertype, at, end);
+}
+
+/*
  * Fill in everything but the mark. `at` is where the header of the ethertype (host order) begins
  * or, if that is a VLAN's, behind it; `end` is where the readable bytes end. The key must be all
  * zero. `addresses`: read them too.

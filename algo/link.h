@@ -10,9 +10,10 @@
  * Tenants are links within the link: one is chosen among its siblings like any class, and then
  * one of its own entities.
  *
- * The link has a clock of its own at its wire rate. A frame's ideal start is the later of "it was
- * due" and "the link was free"; all clocks count from there, so a frame that is served late costs
- * its entity nothing.
+ * The link has a clock of its own at its wire rate, which may change (line_rate.h), or the device
+ * decides when it is free (pushback.h). A frame's ideal start is the later of "it was due" and "the
+ * link was free"; all clocks count from there, so a frame that is served late costs its entity
+ * nothing.
  *
  * The fast path: a packet that finds the link free and without a backlog, and its clocks due, is
  * charged and counted when it is enqueued, and leaves with the next dequeue, before any search.
@@ -26,6 +27,7 @@
 #include "choose.h"
 #include "ecn.h"
 #include "migrate.h"
+#include "pushback.h"
 #include "thin_queue.h"
 #include "weigh.h"
 
@@ -50,6 +52,7 @@ struct takt_arrival {
 			 * from then are queued; with TAKT_PULLS or not; or 0 */
 	u32 is_ack;	/* 1: it may be thinned, by `ack` */
 	u32 frames;	/* on the wire */
+	u32 full_bytes;	/* of each but the last, where the line's framing asks for it; or 0 */
 	u32 idle;	/* no backlog but blocked entities, and the fast path is empty */
 	u32 task_prio;	/* of the task that sent it, see gate.h */
 	u32 local;	/* a socket of this host sent it, which is pushed back */
@@ -60,6 +63,13 @@ struct takt_arrival {
 			 * neither of the two above */
 	struct takt_ack ack;
 };
+
+/* What an arriving packet takes on the line. */
+TAKT_FN u32 takt_arrival_len(const struct takt_plan *plan, const struct takt_arrival *arrival)
+{
+	return takt_framing_packet(&plan->framing, arrival->bytes, arrival->frames,
+				   arrival->full_bytes);
+}
 
 /* May the entity's packets take the fast path of an idle link, as far as it does not wait? */
 TAKT_FN int takt_has_fast_path(struct takt_link *link, struct takt_entity *entity,
@@ -94,12 +104,18 @@ TAKT_FN int takt_takes_fast_path(struct takt_link *link, struct takt_entity *ent
 	return 1;
 }
 
+/* The wire's rate now: the plan's, or the one that was measured. */
+TAKT_FN u64 takt_link_rate(const struct takt_link *link, const struct takt_plan *plan, u64 now_ns)
+{
+	return takt_line_rate_now(&link->line, plan->link.rate_bps, now_ns);
+}
+
 /* It takes the fast path: charge and count it here, as it is never chosen. */
 TAKT_FN void takt_link_pass(struct takt_link *link, const struct takt_plan *plan,
 			    struct takt_entity *entity, u32 id, u32 frames, u32 len, u64 now_ns)
 {
 	takt_clock_start(&link->clock, now_ns);
-	takt_clock_advance(&link->clock, plan->link.rate_bps, len);
+	takt_clock_advance(&link->clock, takt_link_rate(link, plan, now_ns), len);
 	if (frames > 1)
 		takt_count_segment(entity, takt_params(plan, entity, id), len);
 	takt_count_arrival(entity, len);
@@ -133,6 +149,10 @@ TAKT_FN void takt_link_append(struct takt_link *link, const struct takt_plan *pl
 		packet->queued_us = takt_codel_stamp(now_ns);
 	takt_count_arrival(entity, len);
 	takt_queue_push(&entity->queue, &link->order.slots, slot, len, link->generation);
+	if (leader != id && entity->turn.class_id != leader)
+		takt_flow_begin(&link->order, leader, id, takt_flow(&link->flows, id)->host);
+	else if (leader != id)
+		takt_flow_resume(&link->order, leader, id);
 	takt_flow_queued(&link->order, leader, id, len);
 	entity = takt_entity(&link->order, leader);
 	if (takt_backlog(entity) == 1) {
@@ -212,30 +232,28 @@ TAKT_FN u32 takt_link_join(struct takt_link *link, struct takt_entity *entity,
 	return slot;
 }
 
-/* A packet arrives: the packet slot to keep it in, or 0: drop it. */
-TAKT_FN u32 takt_link_push(struct takt_link *link, const struct takt_plan *plan,
-			   const struct takt_arrival *arrival)
+/*
+ * The entity whose earlier packets this one must not overtake; 0: there is none. It stays behind
+ * those of its own entity in the same queue.
+ */
+TAKT_FN u32 takt_arrival_before(const struct takt_arrival *arrival)
 {
-	u32 id = arrival->id, before = arrival->before, slot, leader;
-	u32 len = arrival->bytes + arrival->frames * plan->overhead_bytes;
+	return (arrival->before & (TAKT_ENTITIES - 1)) == arrival->id ? 0 : arrival->before;
+}
+
+/*
+ * A packet of so many bytes on the line waits: the packet slot to keep it in, or 0: drop it.
+ * due_ns: its departure time; 0: it has none.
+ */
+TAKT_FN_OUT u32 takt_link_queue(struct takt_link *link TAKT_ARG,
+				const struct takt_plan *plan TAKT_ARG,
+				const struct takt_arrival *arrival TAKT_ARG, u32 len, u64 due_ns)
+{
+	u32 id = arrival->id, before = takt_arrival_before(arrival), slot;
 	struct takt_entity *entity = takt_entity(&link->order, id);
 	const struct takt_class_params *params = takt_params(plan, entity, id);
-	u64 now_ns = arrival->now_ns, due_ns = 0;
+	u32 leader = takt_leader(&link->order, params, id);
 	struct takt_packet *packet;
-
-	takt_link_sender(link, plan, id, arrival->task_prio, now_ns);
-	leader = takt_leader(&link->order, params, id);
-	/* It stays behind its flow's blocked packets in the same queue. */
-	if ((before & (TAKT_ENTITIES - 1)) == id)
-		before = 0;
-	if (arrival->stamp_ns | arrival->pacing_bps)
-		due_ns = takt_link_departure(link, plan, arrival);
-	if (arrival->idle && !before && !due_ns && link->clock.due_ns <= now_ns &&
-	    takt_has_fast_path(link, takt_entity(&link->order, leader), params) &&
-	    takt_takes_fast_path(link, takt_entity(&link->order, leader), params, len, now_ns)) {
-		takt_link_pass(link, plan, entity, id, arrival->frames, len, now_ns);
-		return TAKT_FAST_PATH;
-	}
 
 	slot = due_ns != TAKT_TIME_NEVER && takt_has_room(&link->order, params, leader, id) ?
 			takt_packet_slot_take(&link->order.slots) : 0;
@@ -258,10 +276,33 @@ TAKT_FN u32 takt_link_push(struct takt_link *link, const struct takt_plan *plan,
 		takt_link_hold(link, slot, id, len, due_ns);
 		return slot;
 	}
-	takt_link_append(link, plan, leader, id, slot, len, now_ns);
+	takt_link_append(link, plan, leader, id, slot, len, arrival->now_ns);
 	if (arrival->is_ack)
 		takt_thin_note(&link->acks, &link->order, &arrival->ack, id, slot);
 	return slot;
+}
+
+/* A packet arrives: the packet slot to keep it in, or 0: drop it. */
+TAKT_FN u32 takt_link_push(struct takt_link *link, const struct takt_plan *plan,
+			   const struct takt_arrival *arrival)
+{
+	u32 id = arrival->id, len = takt_arrival_len(plan, arrival), leader;
+	struct takt_entity *entity = takt_entity(&link->order, id);
+	const struct takt_class_params *params = takt_params(plan, entity, id);
+	u64 now_ns = arrival->now_ns, due_ns = 0;
+
+	takt_link_sender(link, plan, id, arrival->task_prio, now_ns);
+	leader = takt_leader(&link->order, params, id);
+	if (arrival->stamp_ns | arrival->pacing_bps)
+		due_ns = takt_link_departure(link, plan, arrival);
+	if (arrival->idle && !due_ns && !takt_arrival_before(arrival) &&
+	    link->clock.due_ns <= now_ns &&
+	    takt_has_fast_path(link, takt_entity(&link->order, leader), params) &&
+	    takt_takes_fast_path(link, takt_entity(&link->order, leader), params, len, now_ns)) {
+		takt_link_pass(link, plan, entity, id, arrival->frames, len, now_ns);
+		return TAKT_FAST_PATH;
+	}
+	return takt_link_queue(link, plan, arrival, len, due_ns);
 }
 
 /*
@@ -274,7 +315,7 @@ TAKT_FN u32 takt_link_thin(struct takt_link *link, const struct takt_plan *plan,
 	if (arrival->before || arrival->stamp_ns > arrival->now_ns)
 		return 0;
 	return takt_thin(&link->acks, &link->order, &arrival->ack, arrival->id,
-			 arrival->bytes + arrival->frames * plan->overhead_bytes);
+			 takt_arrival_len(plan, arrival));
 }
 
 /* A packet is no longer one that is queued from an earlier configuration, if it was. */
@@ -286,9 +327,12 @@ TAKT_FN void takt_link_settle(struct takt_link *link, const struct takt_packet *
 		link->old_plan_packets--;
 }
 
-/* Queue the first held packet if its departure time has come. Returns whether it had. */
-TAKT_FN int takt_link_depart_first(struct takt_link *link, const struct takt_plan *plan,
-				   u64 now_ns)
+/*
+ * Queue the first held packet if its departure time has come. Returns whether it had. Not within
+ * the loop below: the verifier of Linux 6.18 fails (-EFAULT) where registers die at a call in one.
+ */
+TAKT_FN_OUT int takt_link_depart_first(struct takt_link *link TAKT_ARG,
+				       const struct takt_plan *plan TAKT_ARG, u64 now_ns)
 {
 	const struct takt_departure *first = takt_departure(&link->departures, 0);
 	u32 id = first->id, slot = first->slot;
@@ -442,14 +486,21 @@ TAKT_FN void takt_link_spend(struct takt_link *link, const struct takt_plan *pla
 {
 	struct takt_path *path = &link->path;
 	struct takt_frame *frame = &link->frame;
+	struct takt_clock_params wire = {
+		.rate_bps = takt_link_rate(link, plan, now_ns),
+		.lag_max_ns = plan->link.lag_max_ns,
+	};
 	u64 free_ns = link->clock.due_ns, ideal_ns, started_ns;
 
 	ideal_ns = takt_max(takt_max(path->leaf.since_ns, path->above.since_ns), free_ns);
-	started_ns = takt_max(ideal_ns, now_ns - takt_min(now_ns, plan->link.lag_max_ns));
-	takt_clock_spend(&link->clock, &plan->link, ideal_ns, now_ns, len);
+	started_ns = takt_max(ideal_ns, now_ns - takt_min(now_ns, wire.lag_max_ns));
+	takt_clock_spend(&link->clock, &wire, ideal_ns, now_ns, len);
 	frame->now_ns = now_ns;
 	frame->free_ns = free_ns;
-	frame->takes_ns = link->clock.due_ns - started_ns;
+	if (plan->by_device)
+		takt_pushback_took(link, now_ns);
+	else
+		frame->takes_ns = link->clock.due_ns - started_ns;
 	frame->since_ns = 0;
 	frame->len = len;
 	if (link->order.blocked.backlogged && params->priority != TAKT_BACKGROUND)
@@ -520,9 +571,11 @@ TAKT_FN void takt_link_send(struct takt_link *link, const struct takt_plan *plan
 }
 
 /*
- * Is the chosen packet to be dropped, as its queue stands? Then take it; it costs nothing. There
- * are packets behind it, so the entity stays where it is. One whose sender understands marks is
- * sent, and a mark is due. Preconditions: as takt_link_send, and the packet was stamped.
+ * Is the chosen packet to be dropped, as its queue stands? Then take it; it costs nothing, unless
+ * it has used the line before it came here: then it costs the link, its flow and its host what
+ * sending would, and its class nothing. There are packets behind it, so the entity stays where it
+ * is. One whose sender understands marks is sent, and a mark is due. Preconditions: as
+ * takt_link_send, and the packet was stamped.
  */
 TAKT_FN_OUT int takt_link_manage(struct takt_link *link TAKT_ARG,
 				 const struct takt_plan *plan TAKT_ARG, u64 now_ns,
@@ -531,25 +584,36 @@ TAKT_FN_OUT int takt_link_manage(struct takt_link *link TAKT_ARG,
 	struct takt_entity *source = takt_entity(&link->order, link->path.source);
 	const struct takt_class_params *params = takt_params(plan, source, link->path.source);
 	const struct takt_packet *packet = takt_packet(&link->order.slots, source->queue.head);
-	u64 sojourn_ns;
+	u64 sojourn_ns, target_ns = params->target_ns, rate_bps;
 	int drops;
 
 	if (!params->target_ns)
 		return 0;
+	if (plan->by_device)
+		target_ns = takt_pushback_target(link, target_ns);
 	sojourn_ns = takt_codel_sojourn(packet->queued_us, now_ns);
-	drops = takt_codel_drops(&source->codel, params->target_ns, params->interval_ns, sojourn_ns,
+	drops = takt_codel_drops(&source->codel, target_ns, params->interval_ns, sojourn_ns,
 				 takt_bytes_beside(&link->order, link->path.source) - packet->len,
 				 now_ns);
 	if (packet->ecn) {
-		choice->marks = takt_ecn_marks(packet->ecn, drops, sojourn_ns,
-					       plan->link.rate_bps);
+		rate_bps = takt_link_rate(link, plan, now_ns);
+		if (plan->by_device)
+			rate_bps = takt_pushback_rate(link, rate_bps);
+		choice->marks = takt_ecn_marks(packet->ecn, drops, sojourn_ns, rate_bps);
 		source->stats.marked_packets += choice->marks;
 		return 0;
 	}
 	if (!drops)
 		return 0;
 	takt_link_take(link, source, choice);
-	source->turn.credit_bytes += choice->len;	/* it was not sent */
+	if (plan->incoming) {
+		takt_clock_start(&link->clock, now_ns);
+		takt_clock_advance(&link->clock, takt_link_rate(link, plan, now_ns), choice->len);
+	} else {
+		takt_flow_refund(&link->order, choice->id, choice->len);
+		if (plan->by_device)
+			takt_pushback_took(link, now_ns);
+	}
 	if (!source->queue.packets)
 		takt_codel_empty(&source->codel);
 	source->stats.managed_packets++;
@@ -570,8 +634,11 @@ TAKT_FN int takt_link_is_stamped(struct takt_link *link)
 TAKT_FN void takt_link_pop(struct takt_link *link, const struct takt_plan *plan, u64 now_ns,
 			   struct takt_choice *choice)
 {
-	u64 free_ns = link->clock.due_ns;
+	u64 free_ns;
 
+	if (plan->by_device)
+		takt_pushback_asked(link, now_ns);
+	free_ns = link->clock.due_ns;
 	takt_link_adopt(link, plan);
 	choice->packet = 0;
 	choice->armed = 0;

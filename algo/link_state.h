@@ -6,6 +6,7 @@
 #include "connection_cache.h"
 #include "departure.h"
 #include "flow_table.h"
+#include "line_rate.h"
 #include "thin.h"
 #include "uploads.h"
 
@@ -19,6 +20,7 @@ struct takt_path {
 
 struct takt_link {
 	struct takt_clock clock;
+	struct takt_line_rate line;	/* beside the plan's */
 	u32 queued_packets;	/* without the one on the fast path */
 	u32 fast_id;		/* entity of the last packet on the fast path */
 	u32 fast_len;
@@ -37,6 +39,7 @@ struct takt_link {
 	u32 queued_generation;	/* the plan's that entities are queued by ... */
 	u32 plan_hand;		/* ... below this entity; from here on by an older one */
 	u64 netns_cookie;
+	u64 taken_ns;		/* when the device took a packet with more queued; see pushback.h */
 	u64 wake_ns;		/* when the timer looks again; 0: unknown */
 	u32 next_id;		/* entity that it is set for, if the choice is certain */
 	u32 polls;		/* the timer is set only for blocked entities */

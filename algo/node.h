@@ -35,6 +35,7 @@
 #include "calendar.h"
 #include "entity.h"
 #include "blocked.h"
+#include "host.h"
 
 struct takt_node {
 	struct takt_calendar timed[TAKT_PRIORITIES];
@@ -54,6 +55,7 @@ struct takt_node {
 struct takt_order {
 	struct takt_node node[TAKT_NODES];
 	struct takt_entity entity[TAKT_ENTITIES];
+	struct takt_hosts hosts;
 	struct takt_packet_slots slots;
 	struct takt_blocked blocked;
 	struct takt_shelf shelf;

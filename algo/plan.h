@@ -13,8 +13,8 @@
 #include "abi.h"
 #include "byteclock.h"
 #include "classify.h"
+#include "framing.h"
 
-#define TAKT_CLASSES 4096	/* ids 1..4095, of classes and tenants; 0 is none */
 #define TAKT_PRIORITIES 8	/* 0 goes first */
 #define TAKT_BACKGROUND (TAKT_PRIORITIES - 1)
 #define TAKT_NODES 64		/* nodes: 0 is the root, 1..63 are tenants */
@@ -28,6 +28,11 @@
 #define TAKT_PER_FLOW_NOTHING 0
 #define TAKT_PER_FLOW_CLOCKS 1	/* clocks and a queue: the class's parameters are each flow's */
 #define TAKT_PER_FLOW_QUEUE 2	/* a queue: flows take turns within the class, see flow_queue.h */
+
+/* Which addresses of a packet are those of hosts that share a class, see host.h. */
+#define TAKT_HOSTS_NONE 0
+#define TAKT_HOSTS_SOURCES 1
+#define TAKT_HOSTS_DESTINATIONS 2
 
 /* A share's clock runs at this rate for each unit of weight. */
 #define TAKT_WEIGHT_UNIT_BPS 1000000ULL
@@ -54,7 +59,7 @@ struct takt_class_params {
 struct takt_plan {
 	u64 generation;		/* counts the policies applied */
 	struct takt_clock_params link;
-	u32 overhead_bytes;	/* per frame on the wire, beyond what the kernel counts */
+	struct takt_framing framing;	/* what the line carries of a packet */
 	u32 pacing;		/* TAKT_PACING_* */
 	u32 who_slot;		/* which of a socket's two answers counts */
 	u32 flows;		/* some class tells flows apart */
@@ -71,7 +76,15 @@ struct takt_plan {
 	u32 horizon_caps;	/* 1: a departure time beyond the horizon becomes its end */
 	u64 horizon_ns;		/* a packet's departure time is no further ahead */
 	u16 tenant[TAKT_NODES];		/* the id of each node's tenant; 0: no such node */
-	u8 pad[40];
+	/* Of a line that changes; else 0. User space keeps to them, see line_rate.h. */
+	u64 line_min_bps;
+	u64 line_max_bps;
+	u32 hosts;	/* TAKT_HOSTS_*: which addresses are of hosts that share, see host.h */
+	u32 incoming;	/* 1: of what a device receives. No socket of this host sends its packets,
+			 * and those that are dropped have used the line */
+	u32 by_device;	/* 1: the link has no rate but what the device takes, see pushback.h; the
+			 * clock's is the highest there is then, and limits nothing */
+	u8 pad[4];
 	struct takt_class_params class_params[TAKT_CLASSES];
 	struct takt_rules rules;
 };

@@ -23,8 +23,8 @@ struct {
 	__type(value, struct takt_activity);
 } takt_edt_active SEC(".maps");
 
-/* Wire bytes per frame beyond the layer 2 frame. */
-const volatile u32 takt_edt_overhead_bytes;
+/* What the line carries of a packet. */
+const volatile struct takt_framing takt_edt_framing;
 const volatile struct takt_activity_params takt_edt_link;
 /* How far ahead a packet's own departure time may lie, and whether one beyond it is dropped. */
 const volatile u64 takt_edt_horizon_ns;
@@ -104,23 +104,40 @@ static __always_inline int pace(struct __sk_buff *ctx, const struct takt_shared_
 	return stamp(ctx, now_ns, ahead);
 }
 
-/* The packet's bytes on the wire. */
-static __always_inline u64 wire_bytes(const struct __sk_buff *ctx)
+/* The packet's bytes on the line, where frames' lengths count. */
+static __noinline u64 takt_edt_framed(struct __sk_buff *ctx)
+{
+	struct takt_framing framing = {
+		.overhead_bytes = takt_edt_framing.overhead_bytes,
+		.by_frame = 1,
+		.least_bytes = takt_edt_framing.least_bytes,
+		.cells = takt_edt_framing.cells,
+	};
+	u32 bytes = ctx->wire_len, frames = takt_max(ctx->gso_segs, 1);
+
+	return takt_framing_frames(&framing, bytes, frames,
+				   takt_framing_full(bytes, ctx->len, frames, ctx->gso_size));
+}
+
+/* The packet's bytes on the line. */
+static __always_inline u64 line_bytes(struct __sk_buff *ctx)
 {
 	u64 bytes = ctx->wire_len;
 
-	if (takt_edt_overhead_bytes)
-		bytes += takt_edt_overhead_bytes * takt_max(ctx->gso_segs, 1);
+	if (takt_edt_framing.by_frame)
+		return takt_edt_framed(ctx);
+	if (takt_edt_framing.overhead_bytes)
+		bytes += takt_edt_framing.overhead_bytes * takt_max(ctx->gso_segs, 1);
 	return bytes;
 }
 
 SEC("tc")
 int takt_edt(struct __sk_buff *ctx)
 {
-	u32 id = class_of(ctx) & (TAKT_EDT_CLASSES - 1);
+	u32 id = class_of_marked(ctx) & (TAKT_EDT_CLASSES - 1);
 	const struct takt_shared_params *terms = &takt_edt_terms[id];
 	struct takt_edt_class *class = &takt_edt_state.classes[id];
-	u64 bytes = wire_bytes(ctx);
+	u64 bytes = line_bytes(ctx);
 	int verdict;
 
 	verdict = terms->rate_kbps ? pace(ctx, terms, class, bytes) : TC_ACT_UNSPEC;

@@ -4,6 +4,7 @@
 #define TAKT_EDT_MAPS_H
 
 #include "activity.h"
+#include "framing.h"
 
 #define TAKT_EDT_CLASSES 4096
 

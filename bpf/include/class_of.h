@@ -6,6 +6,7 @@
 #include "direct.h"
 #include "ports.h"
 #include "sender.h"
+#include "set_dscp.h"
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -20,6 +21,9 @@ const volatile u32 takt_skipped_bytes;
 /* The port that tells the classes apart (TAKT_PORT_*), and the classes by it. */
 const volatile u32 takt_port_decides;
 u16 takt_port_class[TAKT_PORT_PLACES];
+
+/* Whether some class gives its packets a DSCP. */
+const volatile u32 takt_class_sets_dscp;
 
 /* Out of line: its many values would take the registers of the way through the table. */
 static __noinline u32 takt_class_search(struct __sk_buff *ctx)
@@ -51,6 +55,32 @@ static __always_inline u32 class_of(struct __sk_buff *ctx)
 			return takt_port_class[place];
 	}
 	return takt_class_search(ctx);
+}
+
+/* Give a packet of this class the DSCP that the rules say. */
+static __noinline int takt_class_set_dscp(struct __sk_buff *ctx, u32 id)
+{
+	const struct takt_rules *rules;
+	u32 zero = 0, dscp, found;
+
+	rules = bpf_map_lookup_elem(&takt_class_rules, &zero);
+	dscp = rules ? rules->dscp[id & (TAKT_CLASSES - 1)] : 0;
+	if (!dscp)
+		return 0;
+	found = takt_ip_at(__builtin_bswap16(ctx->protocol), (u64)ctx->data + takt_skipped_bytes,
+			   (u64)ctx->data_end);
+	return takt_set_dscp(ctx, found >> 16,
+			takt_skipped_bytes + (found & (TAKT_SHIMS_BYTES - 1)), dscp - 1);
+}
+
+/* As above, after the packet's DSCP has told its class. */
+static __always_inline u32 class_of_marked(struct __sk_buff *ctx)
+{
+	u32 id = class_of(ctx);
+
+	if (takt_class_sets_dscp)
+		takt_class_set_dscp(ctx, id);
+	return id;
 }
 
 #endif

@@ -43,6 +43,7 @@ struct net_device {
 };
 
 struct netdev_queue {
+	unsigned long state;	/* TAKT_QUEUE_STOPPED: by its driver, or by BQL */
 	struct net_device *dev;
 };
 
@@ -90,6 +91,7 @@ struct sk_buff {
 	u8 tstamp_type:2;	/* SKB_CLOCK_* */
 	char cb[48];
 	unsigned int len, data_len;
+	unsigned long _nfct;	/* its connection, by connection tracking; see conntrack.h */
 	int skb_iif;		/* the device that it came by; 0: it is of this host */
 	__be16 protocol;
 	u32 vlan_all;

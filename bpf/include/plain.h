@@ -50,6 +50,7 @@ struct __sk_buff {
 	__u32 wire_len;
 	__u32 gso_segs;
 	void *sk __attribute__((aligned(8)));
+	__u32 gso_size;
 };
 
 /* Let other programs see the packet, too. */

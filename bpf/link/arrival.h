@@ -6,25 +6,19 @@
 #include "before.h"
 #include "connection.h"
 #include "headers.h"
-#include "packet.h"
+#include "inside.h"
+#include "link_key.h"
 #include "who.h"
 
-
-/* The entity of a flow that is new, or was last classified in an earlier configuration. */
+/* The entity of a flow that is new. */
 __noinline u32 takt_link_new_flow(struct takt_port *port TAKT_ARG,
-				  const struct takt_plan *plan TAKT_ARG,
-				  const struct takt_newcomer *newcomer TAKT_ARG, u32 id,
-				  u32 class_id)
+				  const struct takt_newcomer *newcomer TAKT_ARG, u32 class_id)
 {
 	struct takt_flows *flows = &port->link.flows;
 	struct takt_order *order = &port->link.order;
 	u64 now_ns = bpf_ktime_get_ns();
-	u32 i;
+	u32 i, id;
 
-	if (id) {
-		takt_link_follow(&port->link, plan, id, class_id, now_ns);
-		return id;
-	}
 	bpf_for(i, 0, takt_flow_checks(flows)) {
 		u64 cookie = takt_flow(flows, takt_flow_candidate(flows))->cookie;
 		u32 closed = cookie && !bpf_map_lookup_elem(&takt_link_sockets, &cookie);
@@ -55,8 +49,16 @@ __noinline u32 takt_link_flow(struct takt_port *port TAKT_ARG,
 	if (per_flow == TAKT_PER_FLOW_QUEUE)
 		newcomer->identity = takt_flow_in_class(newcomer->identity, class_id);
 	id = takt_flow_find(&port->link.flows, newcomer->identity);
-	if (!id || takt_flow(&port->link.flows, id)->generation != newcomer->generation)
-		id = takt_link_new_flow(port, plan, newcomer, id, class_id);
+	if (!id || takt_flow(&port->link.flows, id)->generation != newcomer->generation) {
+		takt_link_find_host(port, plan, newcomer);
+		if (!id) {
+			id = takt_link_new_flow(port, newcomer, class_id);
+		} else {
+			/* It was last classified in an earlier configuration. */
+			takt_link_follow(&port->link, plan, id, class_id, bpf_ktime_get_ns());
+			takt_flow(&port->link.flows, id)->host = newcomer->host;
+		}
+	}
 	newcomer->identity = connection;
 	return id;
 }
@@ -114,6 +116,13 @@ __noinline u32 takt_link_ask_registration(struct takt_port *port TAKT_ARG,
 	return takt_link_unsettled(&port->link, found->changed_ns);
 }
 
+/* Not inlined: its part of the stack is free again when the packet's flow is looked for. */
+static __noinline const struct takt_socket *takt_link_sender_of(const struct sock *sk,
+								const struct takt_key *key)
+{
+	return sk ? owner_of(sk) : owner_elsewhere(key);
+}
+
 /* What the present plan or, if it knows none, the previous one knows stations by. */
 static __always_inline u32 stations_by(const struct takt_port *port, const struct takt_plan *plan)
 {
@@ -123,37 +132,42 @@ static __always_inline u32 stations_by(const struct takt_port *port, const struc
 }
 
 /*
- * The entity of a packet by its headers and its sender. *before: its entity by the previous
- * configuration, if packets from then are queued. Precondition: the newcomer has the link's
- * generation, and its socket's identity or 0.
+ * The class or flow of a packet by its headers and its sender; the newcomer gets its station's
+ * address. arrival.before: its entity by the previous configuration, if packets from then are
+ * queued. Precondition: the newcomer has the link's generation, and its socket's identity or 0.
  */
-static __always_inline u32 entity_by_headers(const struct sk_buff *skb, struct takt_port *port,
-					     const struct takt_plan *plan, u32 *before)
+__noinline u32 takt_link_by_headers(const struct sk_buff *skb __arg_trusted,
+				    struct takt_port *port TAKT_ARG,
+				    const struct takt_plan *plan TAKT_ARG)
 {
+	u32 *before = &port->arrival.before;
 	u32 by = stations_by(port, plan), moved = 0, asks, uid, id;
 	struct takt_newcomer *newcomer = &port->newcomer;
 	const struct takt_socket *sender = NULL;
 	const struct sock *sk;
 
 	__builtin_memset(&newcomer->key, 0, sizeof(newcomer->key));
-	sk = bpf_core_cast(skb, struct sk_buff)->sk;
+	/* A packet from another namespace may still have the socket that sent it there. */
+	sk = plan->incoming ? NULL : bpf_core_cast(skb, struct sk_buff)->sk;
 	asks = plan->rules.need_who | port->link.old_plan_packets;
 	/* The previous plan may need more fields than this one. */
-	read_key(skb, &newcomer->key,
-		 plan->rules.need_addresses | plan->flows | plan->registered |
-			 (by & TAKT_STATIONS_IP) | port->link.old_plan_packets | (asks && !sk));
+	takt_link_read_key(skb, &newcomer->key,
+			   plan->rules.need_addresses | plan->flows | plan->registered |
+				   (by & TAKT_STATIONS_IP) | port->link.old_plan_packets |
+				   (asks && !sk));
+	if (plan->rules.sets_dscp)
+		newcomer->key.dscp = came_with(skb, newcomer->key.dscp);
 	if (asks)
-		sender = sk ? owner_of(sk) : owner_elsewhere(&newcomer->key);
+		sender = takt_link_sender_of(sk, &newcomer->key);
 	uid = user_of(sender);
 	newcomer->key.who = who_is(sender, plan);
+	note_inside(skb, plan, newcomer);
 	if (plan->registered)
 		moved = takt_link_ask_registration(port, plan, newcomer, uid);
 	if (by)
 		read_station(skb, by, newcomer);
 	id = plan->flows ? takt_link_flow(port, plan, newcomer) :
 			   takt_classify(&plan->rules, &newcomer->key);
-	if (plan->stations)
-		id = station_of(port, plan, newcomer, id);
 	if (moved) {
 		*before = takt_link_entity_unlike(port, plan, &newcomer->key, newcomer->identity,
 						  id);
@@ -166,15 +180,15 @@ static __always_inline u32 entity_by_headers(const struct sk_buff *skb, struct t
 
 /*
  * The entity of an outgoing packet: by its connection if that is cached, else by its headers.
- * *before as above. Precondition: *before is 0.
+ * arrival.before as above. Precondition: it is 0.
  */
 static __always_inline u32 entity_of(const struct sk_buff *skb, struct takt_port *port,
-				     const struct takt_plan *plan, u32 *before)
+				     const struct takt_plan *plan)
 {
 	struct takt_newcomer *newcomer = &port->newcomer;
-	u32 connected, id;
+	u32 connected, before, id;
 
-	newcomer->identity = connection_of(skb, port);
+	newcomer->identity = plan->incoming ? 0 : connection_of(skb, port);
 	newcomer->cookie = newcomer->identity ? cookie_of(skb) : 0;
 	takt_link_observe(&port->link, plan, 0);
 	newcomer->generation = port->link.generation;
@@ -186,12 +200,15 @@ static __always_inline u32 entity_of(const struct sk_buff *skb, struct takt_port
 		if (id)
 			return id;
 	}
-	id = entity_by_headers(skb, port, plan, before);
+	id = takt_link_by_headers(skb, port, plan);
+	if (plan->stations)
+		id = station_of(port, plan, newcomer, id);
 	/*
-	 * A packet that must not overtake needs *before, and so do the later ones until then: do
+	 * A packet that must not overtake needs `before`, and so do the later ones until then: do
 	 * not cache.
 	 */
-	if (connected && (!*before || *before == id))
+	before = port->arrival.before;
+	if (connected && (!before || before == id))
 		takt_connection_note(&port->link.connections, newcomer->identity,
 				     newcomer->generation, id);
 	return id;

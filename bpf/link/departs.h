@@ -45,9 +45,21 @@ static __always_inline u64 pacing_of(const struct sk_buff *skb)
 	return takt_clamp(bytes_per_s, 1, ~0ULL / 8) * 8;
 }
 
-static __always_inline void read_departure(const struct sk_buff *skb,
-					   struct takt_arrival *arrival)
+/*
+ * What a packet's sender wants. What comes in has the time of its arrival in the place of a stamp,
+ * and no socket of this host, though one from another namespace may still have its sender's. A
+ * function of its own: the stack of enqueue is full.
+ */
+static __noinline void takt_link_read_sender(const struct sk_buff *skb,
+					     const struct takt_plan *plan,
+					     struct takt_arrival *arrival)
 {
+	arrival->local = 0;
+	arrival->stamp_ns = 0;
+	arrival->pacing_bps = 0;
+	if (plan->incoming)
+		return;
+	arrival->local = skb->sk != NULL;
 	arrival->stamp_ns = stamp_of(skb);
 	arrival->pacing_bps = arrival->stamp_ns ? 0 : pacing_of(skb);
 }

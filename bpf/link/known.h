@@ -84,7 +84,8 @@ static __always_inline u32 known_slot(const struct sk_buff *skb, struct takt_por
 		return 0;
 	*bytes = accounted_bytes(skb);
 	frames = frames_of(skb, *bytes);
-	len = *bytes + frames * plan->overhead_bytes;
+	len = takt_framing_packet(&plan->framing, *bytes, frames,
+				  full_bytes_of(skb, &plan->framing, *bytes, frames));
 	return idle ? pass_known(&port->link, plan, connection, frames, len) :
 		      join_known(&port->link, plan, connection, frames, len);
 }

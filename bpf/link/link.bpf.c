@@ -35,6 +35,17 @@ static u32 link_index(const struct Qdisc *sch)
 	return (sch->handle >> 16) - TAKT_HANDLE_MAJOR;
 }
 
+/* QUEUE_STATE_DRV_XOFF, QUEUE_STATE_STACK_XOFF: by the driver, or by the limit of its bytes. */
+#define TAKT_QUEUE_STOPPED 3
+
+/* Has the device enough? Of a device with several queues, the first one tells. */
+static __always_inline int is_stopped(const struct Qdisc *sch)
+{
+	const struct netdev_queue *queue = bpf_core_cast(sch, struct Qdisc)->dev_queue;
+
+	return (bpf_core_cast(queue, struct netdev_queue)->state & TAKT_QUEUE_STOPPED) != 0;
+}
+
 /*
  * Only entities that are blocked, or throttled by their station's weight, have packets queued,
  * and the fast path is empty.
@@ -44,6 +55,9 @@ static __always_inline u32 is_idle(const struct Qdisc *sch, const struct takt_po
 {
 	/* A changed weight is applied when the link is asked for a packet. */
 	if (plan->stations && takt_stations_unsettled(&port->link.flows.stations))
+		return 0;
+	/* What goes before others may come while the device has enough. */
+	if (plan->by_device && is_stopped(sch))
 		return 0;
 	return !sch->q.qlen || (sch->q.qlen == port->link.queued_packets &&
 				!port->link.order.node[0].backlogged);
@@ -60,11 +74,6 @@ static __always_inline int wants_time(const struct takt_plan *plan,
 	return !entity->queue.packets || entity->waits & TAKT_IN_GATE ||
 	       takt_params(plan, entity, arrival->id)->target_ns ||
 	       arrival->stamp_ns | arrival->pacing_bps;
-}
-
-static __always_inline const struct takt_handover *handover_of(const struct sk_buff *skb)
-{
-	return (const void *)((const struct qdisc_skb_cb *)skb->cb)->data;
 }
 
 /*
@@ -100,10 +109,10 @@ static __always_inline u32 arrive(const struct sk_buff *skb, const struct Qdisc 
 
 	arrival->bytes = accounted_bytes(skb);
 	arrival->frames = frames_of(skb, arrival->bytes);
+	arrival->full_bytes = full_bytes_of(skb, &plan->framing, arrival->bytes, arrival->frames);
 	arrival->task_prio = task_prio_of(skb, port, plan, arrival->id);
-	arrival->local = skb->sk != NULL;
 	arrival->ecn = TAKT_ECN_NOT;
-	read_departure(skb, arrival);
+	takt_link_read_sender(skb, plan, arrival);
 	arrival->now_ns = wants_time(plan, takt_entity(&port->link.order, arrival->id), arrival) ?
 				  bpf_ktime_get_ns() : 0;
 	arrival->idle = takt_gap_arrival(&port->link, &port->gap, plan,
@@ -161,7 +170,7 @@ int BPF_PROG(takt_link_enqueue, struct sk_buff *skb, struct Qdisc *sch,
 		if (!arrival->id)
 			goto drop;
 	} else {
-		arrival->id = entity_of(skb, port, plan, &arrival->before);
+		arrival->id = entity_of(skb, port, plan);
 	}
 	slot = arrive(skb, sch, port, plan, arrival);
 	bytes = arrival->bytes;

@@ -3,8 +3,8 @@
 #ifndef TAKT_MARKING_H
 #define TAKT_MARKING_H
 
+#include "link_key.h"
 #include "marks_map.h"
-#include "packet.h"
 
 /* This packet is sent, and a mark is due. Its headers go through the port: the stack is small. */
 static __always_inline void note_mark(const struct sk_buff *skb, struct takt_port *port)
@@ -14,7 +14,7 @@ static __always_inline void note_mark(const struct sk_buff *skb, struct takt_por
 	u64 flow;
 
 	__builtin_memset(key, 0, sizeof(*key));
-	read_key(skb, key, 1);
+	takt_link_read_key(skb, key, 1);
 	flow = takt_flow_identity(key, port->link.secret);
 	due = bpf_map_lookup_elem(&takt_link_marks, &flow);
 	if (!due)

@@ -4,7 +4,9 @@
 #define TAKT_PACKET_H
 
 #include "kernel.h"
+#include "framing.h"
 #include "headers.h"
+#include "handover.h"
 #include "link_maps.h"
 
 /* As one word: clang reads a field of an array of bytes byte by byte. */
@@ -25,6 +27,31 @@ static __always_inline u32 frames_of(const struct sk_buff *skb, u32 bytes)
 		return 1;
 	shared = bpf_core_cast(skb->head + skb->end, struct skb_shared_info);
 	return shared->gso_size && shared->gso_segs ? shared->gso_segs : 1;
+}
+
+static __always_inline const struct takt_handover *handover_of(const struct sk_buff *skb)
+{
+	return (const void *)((const struct qdisc_skb_cb *)skb->cb)->data;
+}
+
+/* The DSCP by which the packet's class is told: the one before bpf/dscp gave it another. */
+static __always_inline u8 came_with(const struct sk_buff *skb, u8 dscp)
+{
+	u32 came_with = handover_of(skb)->came_with;
+
+	return (came_with & ~63U) == TAKT_CAME_WITH ? came_with & 63 : dscp;
+}
+
+/* What the kernel counts of each of these frames but the last, if the framing asks for it. */
+static __always_inline u32 full_bytes_of(const struct sk_buff *skb,
+					 const struct takt_framing *framing, u32 bytes, u32 frames)
+{
+	const struct skb_shared_info *shared;
+
+	if (!framing->by_frame || frames == 1)
+		return 0;
+	shared = bpf_core_cast(skb->head + skb->end, struct skb_shared_info);
+	return takt_framing_full(bytes, skb->len, frames, shared->gso_size);
 }
 
 static __always_inline void read_key(const struct sk_buff *skb, struct takt_key *key,

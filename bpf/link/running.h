@@ -35,6 +35,12 @@ static __always_inline void note_running(struct takt_port *port, const struct ta
 		return;
 	task = bpf_get_current_task_btf();
 	*running = running_prio(task);
+	/*
+	 * A device says in a kernel's thread that it has room, where that is not done in an
+	 * interrupt (threaded NAPI, work queues). This is no task that packets take time from.
+	 */
+	if (plan->by_device && task->flags & PF_KTHREAD && runs_alone())
+		*running = TAKT_CPU_IDLE;
 	/* The helper opens the gate, but not while other tasks want the processor. */
 	if ((u32)task->pid == port->opener && !runs_alone())
 		*running = TAKT_TASK_FIRST;

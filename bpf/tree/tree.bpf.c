@@ -13,6 +13,6 @@ const volatile u32 takt_tree_first_minor;
 SEC("tc")
 int takt_tree(struct __sk_buff *ctx)
 {
-	ctx->tc_classid = takt_tree_first_minor + class_of(ctx);
+	ctx->tc_classid = takt_tree_first_minor + class_of_marked(ctx);
 	return TC_ACT_OK;
 }

@@ -23,6 +23,7 @@ struct takt_vector_state {
 	struct takt_shelf shelf;
 	struct takt_link link;
 	struct takt_plan plan;
+	struct takt_arrival arrival;	/* not on the stack, as calls are deep */
 	struct takt_choice choice;
 	struct takt_key key;
 	struct takt_newcomer newcomer;
@@ -84,14 +85,11 @@ struct takt_vector_step {
 	u64 answer, wake_ns;	/* out */
 };
 
-/*
- * A packet arrives: its packet slot, or 0. The arrival has a stack frame of its own, which the
- * deepest calls of the other steps have no room for.
- */
+/* A packet arrives: its packet slot, or 0. */
 static __attribute__((noinline, unused)) u32
 takt_vector_push(struct takt_vector_state *state, const struct takt_vector_step *step)
 {
-	struct takt_arrival arrival = {
+	state->arrival = (struct takt_arrival){
 		.id = step->id,
 		.before = step->before,
 		.bytes = step->bytes,
@@ -101,7 +99,7 @@ takt_vector_push(struct takt_vector_state *state, const struct takt_vector_step 
 		.now_ns = step->now_ns,
 	};
 
-	return takt_link_push(&state->link, &state->plan, &arrival);
+	return takt_link_push(&state->link, &state->plan, &state->arrival);
 }
 
 /* The entity of a station in a class, made if it is missing. */

@@ -10,6 +10,7 @@ fn main() {
 
     bindgen::Builder::default()
         .header(algo.join("headers.h").display().to_string())
+        .header(algo.join("dscp.h").display().to_string())
         .header(algo.join("ports.h").display().to_string())
         .header(algo.join("gap.h").display().to_string())
         .header(algo.join("download.h").display().to_string())

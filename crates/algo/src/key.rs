@@ -24,6 +24,22 @@ pub fn read_ecn(ethertype: u16, packet: &[u8]) -> u32 {
     })
 }
 
+/// Where the header of IP is in such a packet: its ethertype, and how many bytes come before. Another
+/// ethertype: there is none.
+pub fn ip_at(ethertype: u16, packet: &[u8]) -> (u16, u32) {
+    // SAFETY: the C side reads below `end` only.
+    let found = aligned(packet, |at, end| unsafe {
+        sys::takt_ip_at(ethertype, at, end)
+    });
+    ((found >> 16) as u16, found & 0xffff)
+}
+
+/// The first 16 bits of a header of IP with this DSCP (`algo/dscp.h`).
+pub fn with_dscp(first: u16, ethertype: u16, dscp: u8) -> u16 {
+    // SAFETY: a function of numbers.
+    unsafe { sys::takt_dscp_set(first.into(), ethertype, dscp.into()) as u16 }
+}
+
 /// Passes a packet's begin and end to the C side, which expects headers aligned to four bytes, as
 /// the kernel places them.
 fn aligned<T>(packet: &[u8], read: impl FnOnce(u64, u64) -> T) -> T {

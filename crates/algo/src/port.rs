@@ -163,6 +163,7 @@ impl Port {
                 connection: sender.socket,
                 generation: link.generation,
                 key: *sender.key,
+                host: sys::takt_host_of(plan, sender.key, link.secret),
                 ..takt_newcomer::default()
             };
             self.new_flow(plan, &newcomer, id, class_id, now_ns)
@@ -183,6 +184,7 @@ impl Port {
         unsafe {
             if id != 0 {
                 sys::takt_link_follow(link, plan, id, class_id, now_ns);
+                (*sys::takt_flow(&mut link.flows, id)).host = newcomer.host;
                 return id;
             }
             let (flows, order) = (&mut link.flows, &mut link.order);

@@ -58,7 +58,7 @@ impl Stock {
         // SAFETY: as above.
         unsafe { sys::takt_gap_dequeue(link, &mut *self.0, plan, now_ns, choice) }
         if choice.packet >= sys::TAKT_PACKETS {
-            self.store(plan, choice.len - plan.overhead_bytes);
+            self.store(plan, choice.len - plan.framing.overhead_bytes as u32);
         }
     }
 }

@@ -74,6 +74,7 @@ impl From<&Undecided> for Exit {
             Undecided::TwoNames { .. }
             | Undecided::Plan { .. }
             | Undecided::NoGap { .. }
+            | Undecided::NoPushBack { .. }
             | Undecided::NoReceive { .. }
             | Undecided::NoTime(_) => Self::Invalid,
             Undecided::NoBackend { .. } => Self::Lacking,

@@ -47,6 +47,12 @@ fn place(policy: &Policy, error: &Undecided) -> Option<Diagnostics> {
             format!("{device} cannot have pacing = \"gap\""),
             problem.to_string(),
         ),
+        Undecided::NoPushBack { device, problem } => policy.device_error(
+            device,
+            code,
+            format!("{device} cannot have rate = \"line\""),
+            problem.to_string(),
+        ),
         Undecided::NoReceive { device, problem } => policy.device_error(
             device,
             code,

@@ -3,6 +3,7 @@
 mod activated;
 mod address;
 mod admission;
+mod autorate;
 mod beats;
 mod client;
 mod clients;

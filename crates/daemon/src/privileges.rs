@@ -5,12 +5,13 @@ use nix::sys::prctl::set_no_new_privs;
 
 use crate::error::Error;
 
-/// For maps and links of the policy in force, stations that a driver knows, and users'
-/// processes with their namespaces and control groups. taktd's unit has the same bound.
-const KEPT: [Capability; 6] = [
+/// For maps and links of the policy in force, stations that a driver knows, questions to reflectors
+/// (ICMP), and users' processes with their namespaces and control groups. taktd's unit has the same bound.
+const KEPT: [Capability; 7] = [
     Capability::CAP_BPF,
     Capability::CAP_PERFMON,
     Capability::CAP_NET_ADMIN,
+    Capability::CAP_NET_RAW,
     Capability::CAP_SYS_ADMIN,
     Capability::CAP_SYS_PTRACE,
     Capability::CAP_DAC_OVERRIDE,

@@ -31,6 +31,7 @@ use crate::{
     SOCKET,
     activated::Activated,
     admission::{self, Admission},
+    autorate::Autorate,
     beats,
     clients::{Client, Input},
     crowd::Crowd,
@@ -131,6 +132,7 @@ pub(crate) struct Daemon {
     pub(crate) beats: beats::Worker,
     pub(crate) radio: Radio,
     pub(crate) crowd: Crowd,
+    autorate: Autorate,
     trials: Trials,
     devices: Devices,
     watch: Watch,
@@ -183,6 +185,7 @@ impl Daemon {
             beats,
             radio: Radio::default(),
             crowd: Crowd::default(),
+            autorate: Autorate::default(),
             trials: Trials::default(),
             devices,
             watch,
@@ -322,6 +325,7 @@ impl Daemon {
         let result = self.table.follow(&mut self.registry, now_ns());
         let result = result.and(self.radio.follow());
         let result = result.and(self.crowd.follow());
+        let result = result.and(self.autorate.follow());
         let result = result.and(self.trials.follow());
         let problem = result.err().map(|error| error.to_string());
         if problem != self.problem {
@@ -339,6 +343,7 @@ impl Daemon {
     fn end(&mut self) {
         self.radio.end();
         self.crowd.end();
+        self.autorate.end();
         self.registry.clear(now_ns());
         let cleared = self.table.follow(&mut self.registry, now_ns());
         self.registry.forget_all();

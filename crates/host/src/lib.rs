@@ -1,6 +1,7 @@
 //! What reads and changes the running kernel.
 
 mod apply;
+mod autorate;
 mod beats;
 mod bpf;
 mod cause;
@@ -33,6 +34,7 @@ pub use apply::revert::Undone;
 pub use apply::undecided::{Undecided, unplannable};
 pub use apply::upgrade::revert;
 pub use apply::{Applied, Options, applied_policy, apply, feed};
+pub use autorate::applied_autorate;
 pub use beats::BeatsError;
 pub use beats::softirq::SoftirqTiers;
 pub use beats::{
@@ -51,6 +53,8 @@ pub use helper::Stay;
 pub use link::LinkError;
 pub use link::background;
 pub use link::gap::NoGap;
+pub use link::line;
+pub use link::push_back::NoPushBack;
 pub use link::receive::NoReceive;
 pub use link::registered::{Destination, Registration, Registrations, Whose, asked_for};
 pub use link::sockets::NoUser;
@@ -67,7 +71,7 @@ pub use monitor::{Events, Monitor};
 pub use os::OsError;
 pub use os::files::{Shortage, raise_limit};
 pub use os::flock::Holder;
-pub use os::netlink::{NetlinkError, Refusal};
+pub use os::netlink::{NetlinkError, Refusal, Traffic};
 pub use os::privilege::Barred;
 pub use part::Ending;
 pub use part::Foreign;

@@ -12,7 +12,7 @@ use crate::{
     bpf::pins,
     crowd::Crowd,
     error::Error,
-    link::{mark, program::Program, receive, sockets::Sockets},
+    link::{egress::Writer, program::Program, receive, sockets::Sockets},
     os::capability,
     stock::{self, Running},
 };
@@ -127,8 +127,13 @@ fn verify_beside(link: &Link, backend: Backend) -> Result<(), Error> {
         Sockets::verify()?;
     }
     if backend == Backend::Takt && link.classes.iter().any(|class| class.receive) {
-        mark::verify_loading()?;
         receive::verify_program()?;
+    }
+    if backend == Backend::Takt && link.ecn {
+        Writer::Mark.verify()?;
+    }
+    if backend == Backend::Takt && link.sets_dscp() {
+        Writer::Dscp.verify()?;
     }
     Ok(())
 }

@@ -58,7 +58,11 @@ const LINKS: &[Definition<LinkStatus>] = definitions! { LinkStatus:
     "takt_link_generation" "" Gauge "Policies applied to the link"
         |link| Some(link.generation as f64);
     "takt_link_rate" "bytes_per_second" Gauge "The link's rate on the wire, by the policy"
-        |link| Some(bytes(link.rate_bps));
+        |link| (!link.by_device).then(|| bytes(link.rate_bps));
+    "takt_link_rate_now" "bytes_per_second" Gauge "The link's rate on the wire now; another one only of a line that changes"
+        |link| (!link.by_device).then(|| bytes(link.rate_now_bps));
+    "takt_link_line_delay" "seconds" Gauge "What the queue of a line that changes adds to delay, as measured"
+        |link| Some(link.line.as_ref()?.added_delay_ns as f64 / 1e9);
     "takt_link_queued" "packets" Gauge "Packets that wait, of all classes"
         |link| Some(link.queued_packets.into());
     "takt_link" "flows" Gauge "Flows that have clocks of their own"

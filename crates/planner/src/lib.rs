@@ -7,6 +7,7 @@ pub mod backend;
 pub mod beats;
 pub mod departure;
 pub mod flow;
+mod framing;
 mod link;
 pub mod radio;
 pub mod segments;
@@ -15,6 +16,7 @@ pub mod tree;
 use takt_algo::sys::{TAKT_EXACT_DEN_MAX, TAKT_EXACT_MAX_NS, TAKT_LINKS, TAKT_MEMBERS_MAX};
 use takt_policy::{DENOMINATOR_MAX, LINKS_MAX, MEMBERS_MAX, PERIOD_MAX_NS};
 
+pub use framing::{framing, line_bytes};
 pub use link::{
     ByPort, ClassIds, Plan, PlanError, Questions, by_port, open_receive, plan, unplannable,
 };

@@ -6,7 +6,8 @@
 use takt_policy::{Class, Link, Match, Pacing, Packets};
 
 use crate::{
-    flow::{FlowTerms, SocketRates, TCP},
+    flow::{FlowTerms, SocketRates, TCP, header_bytes_on_line},
+    framing::line_bytes,
     link::ClassIds,
 };
 
@@ -38,13 +39,14 @@ const NS_PER_S: u128 = 1_000_000_000;
 /// The most frames that a packet of the link's device may have, at this MTU; `None`: as many as
 /// the device takes.
 pub fn frames_most(link: &Link, mtu_bytes: u32, header_bytes: u32) -> Option<u32> {
-    let frame_bytes = u64::from(mtu_bytes) + u64::from(header_bytes + link.overhead_bytes);
+    let framing = link.framing.on_device(header_bytes);
+    let frame_bytes = line_bytes(framing, u64::from(mtu_bytes) + u64::from(header_bytes));
     match link.packets {
         Packets::Gso => None,
         Packets::Mtu => Some(SINGLE),
         Packets::Auto if !has_one_pace(link) => Some(SINGLE),
         Packets::Auto => {
-            let frames = bytes_in(link.rate_bps, link.burst_ns) / frame_bytes.max(1);
+            let frames = bytes_in(link.least_bps(), link.burst_ns) / frame_bytes.max(1);
             (frames < MOST).then_some(frames.max(1) as u32)
         }
     }
@@ -68,7 +70,7 @@ fn socket_bytes_per_s(link: &Link, class: &Class) -> Option<u64> {
     }
     let pace_bps = pace_bps(link, class);
     let segment_bytes = bytes_in(pace_bps, class.burst_ns);
-    if segment_bytes >= LONGEST_BYTES.min(bytes_in(link.rate_bps, link.burst_ns)) {
+    if segment_bytes >= LONGEST_BYTES.min(bytes_in(link.least_bps(), link.burst_ns)) {
         return None;
     }
     let least = pace_bps.div_ceil(8) * MARGIN_PERCENT / 100;
@@ -86,7 +88,7 @@ pub(crate) fn burst_bytes(link: &Link, class: &Class) -> u32 {
         Packets::Mtu => 0,
         Packets::Auto if !has_one_pace(link) => 0,
         Packets::Auto => {
-            let of_link = bytes_in(link.rate_bps, link.burst_ns);
+            let of_link = bytes_in(link.least_bps(), link.burst_ns);
             let of_class = bytes_in(pace_bps(link, class), class.burst_ns);
             let longest = of_link.min(of_class).max(TCP_LEAST_BYTES);
             u32::try_from(longest).unwrap_or(u32::MAX)
@@ -110,7 +112,7 @@ pub fn socket_rates(link: &Link, header_bytes: u32) -> Option<SocketRates> {
     let classes: Vec<FlowTerms> = told.classes.iter().map(terms).collect();
     let any = classes.iter().any(|class| class.bytes_per_s != 0);
     any.then(|| SocketRates {
-        header_bytes: header_bytes + link.overhead_bytes,
+        header_bytes: header_bytes_on_line(link, header_bytes),
         classes,
         ..SocketRates::default()
     })
@@ -144,10 +146,10 @@ fn possible<'a>(link: &'a Link, class: &'a Class) -> impl Iterator<Item = &'a Cl
     possible.chain([class])
 }
 
-/// Whether a segment takes a known time on the line. A station's frames take a time of its own, and PAUSE
-/// frames have to fit between frames.
+/// Whether a segment takes a known time on the line. A station's frames take a time of its own, PAUSE
+/// frames have to fit between frames, and where the device decides there is no rate.
 fn has_one_pace(link: &Link) -> bool {
-    link.pacing != Pacing::Gap && !link.has_stations
+    link.pacing != Pacing::Gap && !link.has_stations && !link.by_device
 }
 
 /// The pace of a class, or of each of its flows: no packet of it leaves faster for long.
@@ -156,7 +158,7 @@ fn pace_bps(link: &Link, class: &Class) -> u64 {
     let tenant = tenant.and_then(|name| link.tenants.iter().find(|tenant| tenant.name == *name));
     let ceilings = [class.ceil_bps, tenant.and_then(|tenant| tenant.ceil_bps)];
     let slowest = ceilings.into_iter().flatten().min();
-    slowest.unwrap_or(link.rate_bps).min(link.rate_bps)
+    slowest.unwrap_or(u64::MAX).min(link.most_bps())
 }
 
 /// What a line of this rate carries in a time.
@@ -193,6 +195,9 @@ mod tests {
         ] {
             assert_eq!(frames(rate, ""), Some(most), "{rate}");
         }
+        // How long it takes is not known.
+        assert_eq!(frames("line", ""), Some(SINGLE));
+        assert_eq!(frames("line", "packets = \"gso\""), None);
         assert_eq!(frames("400gbit", "burst = \"100ms\""), None);
         assert_eq!(frames("100mbit", "burst = \"10ms\""), Some(82));
         assert_eq!(frames("100mbit", "burst = \"50us\""), Some(1));

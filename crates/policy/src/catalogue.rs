@@ -95,8 +95,9 @@ weights do not fall: a station with the better signal never gets less.
 IdleKey = "takt::policy::idle_key": "
 The key belongs to something that is not there, so it would do nothing: points to weight = \"pw\",
 threshold to weight = \"gb\", file to source = \"file\", listen and key_file to reports, device to
-report_to; and in [crowd] an aggregator to a host that is not one itself. A value that is passed
-over is most often one that was meant to count.
+report_to; and in [crowd] an aggregator to a host that is not one itself. Or another key says the
+same: framing names overhead, min_frame and cells together. A value that is passed over is most
+often one that was meant to count.
 ";
 BadCpus = "takt::policy::bad_cpus": "
 cpus takes CPUs by number, as `lscpu` and `taskset -c` have them: one, a range or a list of both,
@@ -182,14 +183,16 @@ class without its rate, so it is an error instead.
 
 Known keys:
 
-    [link.DEV]            rate overhead pacing packets burst lag_max horizon
-                          beyond_horizon ecn acks on_conflict backend tenant
+    [link.DEV]            rate reflectors overhead framing min_frame cells
+                          pacing packets burst lag_max horizon beyond_horizon
+                          ecn acks share wash on_conflict backend preset tenant
                           class download
-    [link.DEV.download]   rate overhead ecn backend tenant class
+    [link.DEV.download]   rate overhead framing min_frame cells ecn share wash
+                          backend preset tenant class
     [[link.DEV.tenant]]   name rate ceil weight floor priority
     [[link.DEV.class]]    name match tenant rate ceil weight floor priority
                           per_flow queue_packets burst aqm target interval gate
-                          receive best_effort
+                          receive set_dscp best_effort
     match                 proto family src dst src_port dst_port dscp mark
                           app user cgroup unit registered
     [radio]               interval smoothing decay weight points threshold links
@@ -219,9 +222,10 @@ aqm = \"codel\" keeps the queues short, and is the default.
 ";
 WrongType = "takt::policy::wrong_type": "
 The value is of another TOML type than the key takes. Rates, durations, addresses and names are text
-in quotes; overhead and queue_packets are plain integers, weight is a number, per_flow and
-registered are true or false; match is a table or an array of tables, of a task one table; classes,
-tenants and tasks are arrays of tables, [[link.DEV.class]] with two brackets on either side.
+in quotes; overhead, min_frame and queue_packets are plain integers, weight is a number, per_flow
+and registered are true or false; match is a table or an array of tables, of a task one table;
+classes, tenants and tasks are arrays of tables, [[link.DEV.class]] with two brackets on either
+side.
 ";
 MissingKey = "takt::policy::missing_key": "
 A key that has no default is absent. A link needs its rate, because every class is measured against
@@ -255,12 +259,13 @@ The value lies outside what this key takes:
     rate ceil floor  1kbit to 400gbit
     weight           0.001 to 400000
     overhead         0 to 256 bytes per frame
+    min_frame        0 to 256 bytes
     lag_max          100us to 1s
     burst            50us to 100ms of a link, 1ms to 100ms of a class
     horizon          1ms to 100s
     priority         0 (most important) to 6, or \"background\"
     queue_packets    1 to 65535
-    dscp             0 to 63
+    dscp set_dscp    0 to 63
     proto            0 to 255
     ports            0 to 65535
     mark             0 to 0xffffffff
@@ -460,6 +465,38 @@ and the same rates: what leaves to port 443 comes in from port 443. A ceil as hi
 the whole download. Where rates are higher than the download, or a class matches nothing that comes
 in, give it classes of its own: [[link.DEV.download.class]], whose matches are those of packets as
 they come in.
+";
+RateRange = "takt::policy::rate_range": "
+A line that changes (LTE, 5G, a satellite, cable in the evening) has three rates: min, which it
+always has, base, which it mostly has, and max. Its link starts at base. taktd asks the reflectors
+for the delay of the line, and sets the rate between min and max by it: up while the line is used
+and delay does not grow, down at once when it does. docs/autorate.md has the rules.
+
+    [link.wan0]
+    rate = { min = \"5mbit\", base = \"20mbit\", max = \"60mbit\" }
+    reflectors = [\"9.9.9.9\", \"1.1.1.1\", \"8.8.8.8\"]
+
+Guarantees and floors of classes are compared with base, ceilings with max. Guarantees that are more
+than min together shrink while the line has no more: each class then has its part of what there is.
+Reflectors are hosts beyond the line that answer ping. Three or more tell one that lies, or is gone,
+from a line that is full. Without taktd, or without answers, the rate is base. A wire that is to be
+filled with gap frames has one rate.
+";
+LineRate = "takt::policy::line_rate": "
+rate = \"line\" says that a link has no number: its device decides. A driver stops its queue while
+enough is on its way, by the kernel's limit of bytes (BQL), and asks for the next packet when it has
+room. Takt answers with the one that is to go first, so the order holds at any speed of the wire.
+
+That takes a device that pushes back. A modem behind Ethernet does not: Ethernet takes packets at
+its own rate, and they wait in the modem. Such a line has a rate, or one that changes:
+
+    [link.wan0]
+    rate = { min = \"5mbit\", base = \"20mbit\", max = \"60mbit\" }
+    reflectors = [\"9.9.9.9\", \"1.1.1.1\", \"8.8.8.8\"]
+
+Rates, ceilings and floors of classes are numbers as ever, and weights divide what there is. What is
+a part of the link's own rate cannot be had: the shares of a preset, and gap frames, which fill what
+the rate leaves. What a device receives is never pushed back, so a download has a rate.
 ";
 Capped = "takt::policy::capped": "
 A rate without a ceil is a pace: it is guaranteed, and nothing is sent faster, however much of the

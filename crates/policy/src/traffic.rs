@@ -230,6 +230,16 @@ pub struct Connection {
     pub transfer_bytes: Option<u64>,
     /// The mean pause, exponential.
     pub think_ns: u64,
+    /// The source's flows begin their next transfers when the last ones of all have arrived;
+    /// `None`: each by itself.
+    pub together: Option<Together>,
+}
+
+/// Transfers that begin together, as where one client asks many servers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Together {
+    /// How much later each flow begins than the one before it.
+    pub apart_ns: u64,
 }
 
 /// A congestion control.
@@ -241,6 +251,8 @@ pub enum Control {
     Reno,
     /// The first version of BBR.
     Bbr,
+    /// RFC 8257. Its packets are of ECT(0).
+    Dctcp,
 }
 
 impl Source {

@@ -16,7 +16,7 @@ pub fn is_subject(scheduler: &str) -> bool {
 }
 
 /// A scheduler's index here determines its order, colour and marker.
-const SCHEDULERS: [&str; 52] = [
+const SCHEDULERS: [&str; 56] = [
     SUBJECT,
     "fq",
     "htb",
@@ -69,6 +69,10 @@ const SCHEDULERS: [&str; 52] = [
     "ss",
     "mq+fq",
     "cake_mq",
+    "dctcp",
+    "takt-asked",
+    "takt-flow-asked",
+    "takt-gap-asked",
 ];
 
 /// The scheduler's index in the fixed order; unknown schedulers come last.
@@ -113,7 +117,12 @@ pub fn cases(report: &Report) -> Vec<Case<'_>> {
 
 /// The metric that a table is about. A case that has none of them belongs to the table of the
 /// case before it.
-const THEMES: [&str; 27] = [
+const THEMES: [&str; 32] = [
+    "call_down_p99_ns",
+    "page_p50_ns",
+    "one_share_percent",
+    "flood_bps",
+    "ping_down_p99_ns",
     "late_p99_ns",
     "rate_difference_percent",
     "ping_p99_ns",
@@ -195,7 +204,7 @@ pub struct Column {
 
 /// The metrics of the experiments, the most important leftmost: name, heading (without the
 /// unit), weight.
-const METRICS: [(&str, &str, u8); 198] = [
+const METRICS: [(&str, &str, u8); 232] = [
     ("late_p50_ns", "late\np50", 9),
     ("late_p99_ns", "p99", 9),
     ("late_max_ns", "max", 9),
@@ -223,6 +232,39 @@ const METRICS: [(&str, &str, u8); 198] = [
     ("ping_max_ns", "max", 7),
     ("pings_count", "pings", 2),
     ("pings_lost_count", "lost", 6),
+    ("ping_down_p50_ns", "ping down\np50", 7),
+    ("ping_down_p99_ns", "ping down\np99", 9),
+    ("ping_down_max_ns", "max", 3),
+    ("ping_up_p50_ns", "ping up\np50", 7),
+    ("ping_up_p99_ns", "ping up\np99", 9),
+    ("ping_up_max_ns", "max", 3),
+    ("ping_lost_count", "pings\nlost", 6),
+    ("call_down_p50_ns", "call down\np50", 5),
+    ("call_down_p99_ns", "call down\np99", 9),
+    ("call_down_max_ns", "max", 3),
+    ("call_up_p50_ns", "call up\np50", 5),
+    ("call_up_p99_ns", "call up\np99", 9),
+    ("call_up_max_ns", "max", 3),
+    ("call_lost_count", "call\nlost", 9),
+    ("game_down_p50_ns", "game down\np50", 5),
+    ("game_down_p99_ns", "game down\np99", 9),
+    ("game_down_max_ns", "max", 3),
+    ("game_up_p50_ns", "game up\np50", 5),
+    ("game_up_p99_ns", "game up\np99", 9),
+    ("game_up_max_ns", "max", 3),
+    ("game_lost_count", "game\nlost", 9),
+    ("page_p50_ns", "page\np50", 9),
+    ("page_max_ns", "max", 9),
+    ("pages_count", "pages", 6),
+    ("one_share_percent", "one flow\nbeside 32", 9),
+    ("flood_bps", "flood", 9),
+    ("down_bps", "down", 9),
+    ("up_bps", "up", 9),
+    ("line_down_bps", "line down", 5),
+    ("line_up_bps", "line up", 5),
+    ("down_error_percent", "line down\nover rate", 8),
+    ("up_error_percent", "line up\nover rate", 7),
+    ("passed_error_percent", "passed on\nover rate", 6),
     ("rtt_mean_ns", "RTT\nmean", 9),
     ("finish_ns", "finished\nafter", 9),
     ("finish_over_kernel_percent", "over kernel", 9),
@@ -302,6 +344,7 @@ const METRICS: [(&str, &str, u8); 198] = [
     ("all_instructions_per_kb", "until all\ndone", 7),
     ("all_switches_per_kb", "switches\nper KB", 5),
     ("segments_retransmitted", "retransmitted", 8),
+    ("segments_duplicate", "in vain", 7),
     ("segments_out_of_order", "out of order", 8),
     ("overlaps_count", "overlaps", 9),
     ("disorders_count", "out of order", 9),

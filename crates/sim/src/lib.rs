@@ -23,7 +23,7 @@ mod tasks;
 mod wire;
 
 pub use capture::{CaptureError, packets_in};
-pub use figures::{Delay, Figures, Held, Lost, Outcome, Spacing, StationFigures};
+pub use figures::{Delay, Figures, Held, Lost, Outcome, Spacing, StationFigures, Transfer};
 pub use packet::{Codepoint, Flow, Loss, Packet, Why};
 pub use qdisc::{Answer, Qdisc};
 pub use run::{Terms, run};

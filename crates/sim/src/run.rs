@@ -5,7 +5,7 @@
 
 use std::hint::black_box;
 
-use takt_policy::traffic::Distribution;
+use takt_policy::{Framing, traffic::Distribution};
 
 use crate::{
     air::{Air, Ended},
@@ -17,7 +17,7 @@ use crate::{
     radio::Weights,
     random::Random,
     setup::Setup,
-    source::{Poll, Sender},
+    source::{Poll, Rounds, Sender},
     tasks::Tasks,
     wire::Wire,
 };
@@ -66,6 +66,15 @@ struct Endpoint {
 
 const _: () = assert!(size_of::<Endpoint>() == 64);
 
+/// What the device's wire carries of a frame: what the traffic file says, or the link.
+fn framing_of_device(setup: &Setup) -> Framing {
+    let own = setup.traffic.device.overhead_bytes.map(|bytes| Framing {
+        overhead_bytes: bytes as i32,
+        ..Framing::default()
+    });
+    own.unwrap_or(setup.link.framing)
+}
+
 struct World<'a> {
     setup: &'a Setup,
     now_ns: u64,
@@ -87,6 +96,7 @@ struct World<'a> {
     idle_ns: u64,
     device: Device,
     wire_bps: u64,
+    rounds: Rounds,
     /// Of stations, if the link has them.
     weights: Option<Weights>,
     collector: Collector,
@@ -95,28 +105,25 @@ struct World<'a> {
 impl<'a> World<'a> {
     fn new(setup: &'a Setup, qdisc: &'a mut dyn Qdisc, terms: Terms) -> Self {
         let traffic = &setup.traffic;
-        let overhead_bytes = traffic.device.overhead_bytes;
-        let overhead_bytes = overhead_bytes.unwrap_or(setup.link.overhead_bytes);
+        let framing = framing_of_device(setup);
         let wire_bps = traffic.device.rate_bps.unwrap_or(setup.link.rate_bps);
         let device = match &setup.profile {
-            None => Device::Wire(Wire::new(
-                wire_bps,
-                overhead_bytes,
-                traffic.device.queue_packets,
-            )),
+            None => Device::Wire(Wire::new(wire_bps, framing, traffic.device.queue_packets)),
             Some(profile) => Device::Air(Box::new(Air::new(
                 profile.clone(),
                 &traffic.stations,
-                overhead_bytes,
+                u32::try_from(framing.overhead_bytes).unwrap_or_default(),
                 terms.seed,
             ))),
         };
         let weights = setup.radio.as_ref();
         let weights = weights.map(|radio| Weights::new(radio, traffic.stations.len()));
         let mut events = Events::default();
+        let rounds = Rounds::new(&traffic.sources, &setup.sources);
         let endpoints = (0..).zip(&setup.sources).map(|(flow, &source)| {
             let terms_of = &traffic.sources[source as usize];
-            events.schedule(terms_of.start_ns, What::Wake(flow));
+            let wakes_ns = terms_of.start_ns + rounds.later_ns(source, flow);
+            events.schedule(wakes_ns, What::Wake(flow));
             let random = Random::new(terms.seed, flow.into());
             Endpoint {
                 sender: Sender::new(
@@ -125,7 +132,7 @@ impl<'a> World<'a> {
                     device.bytes(terms_of.frame_bytes),
                     random,
                 ),
-                wakes_ns: terms_of.start_ns,
+                wakes_ns,
             }
         });
         let endpoints: Vec<Endpoint> = endpoints.collect();
@@ -159,6 +166,7 @@ impl<'a> World<'a> {
             idle_ns: 0,
             device,
             wire_bps,
+            rounds,
             weights,
             collector: Collector::new(setup, from_ns, terms.duration_ns),
         }
@@ -217,14 +225,7 @@ impl<'a> World<'a> {
                 self.endpoints[flow as usize].sender.answered(self.now_ns);
                 self.poll(flow);
             }
-            What::Arrive(flow) => {
-                let sender = &mut self.endpoints[flow as usize].sender;
-                sender.arrived(flow, self.now_ns, &mut self.caused);
-                for (at_ns, what) in self.caused.drain(..) {
-                    self.events.schedule(at_ns, what);
-                }
-                return;
-            }
+            What::Arrive(flow) => return self.arrive(flow),
             What::Listen => return self.listen(),
             What::Measure => {
                 if let Device::Air(air) = &mut self.device {
@@ -240,6 +241,27 @@ impl<'a> World<'a> {
             }
         }
         self.send();
+    }
+
+    /// A flow's receiver wakes.
+    fn arrive(&mut self, flow: u32) {
+        let sender = &mut self.endpoints[flow as usize].sender;
+        let took_ns = sender.arrived(flow, self.now_ns, &mut self.caused);
+        for (at_ns, what) in self.caused.drain(..) {
+            self.events.schedule(at_ns, what);
+        }
+        let Some(took_ns) = took_ns else {
+            return;
+        };
+        self.collector.complete(flow, took_ns, self.now_ns);
+        let source = self.setup.sources[flow as usize];
+        for flow in self.rounds.complete(source) {
+            let asks_ns = self.now_ns + self.rounds.later_ns(source, flow);
+            let sender = &mut self.endpoints[flow as usize].sender;
+            if let Some(at_ns) = sender.begin_together(asks_ns) {
+                self.wake(flow, at_ns);
+            }
+        }
     }
 
     /// The device is done with a frame.
@@ -343,7 +365,7 @@ impl<'a> World<'a> {
             self.collector.lose(&loss, self.now_ns);
             let flow = loss.packet.flow;
             let sender = &mut self.endpoints[flow as usize].sender;
-            if let Some(at_ns) = sender.lost(self.now_ns) {
+            if let Some(at_ns) = sender.lost(self.now_ns, loss.why) {
                 self.wake(flow, at_ns);
             }
         }

@@ -1,6 +1,6 @@
 //! What is simulated: a link of a policy, its classes, and the flows of a traffic file.
 
-use std::{collections::BTreeMap, iter, net::IpAddr, sync::Arc};
+use std::{borrow::Cow, collections::BTreeMap, iter, net::IpAddr, sync::Arc};
 
 use takt_algo::{
     Port,
@@ -10,7 +10,7 @@ use takt_medium::Profile;
 use takt_planner::{ClassIds, PlanError, Questions, plan};
 use takt_policy::{
     Link, Pacing, Policy, Radio,
-    traffic::{Ecn, FLOWS_MAX, Kind, Source, Traffic},
+    traffic::{Control, Ecn, FLOWS_MAX, Kind, Source, Traffic},
 };
 use thiserror::Error;
 
@@ -81,6 +81,17 @@ pub enum SetupError {
         /// The address.
         destination: String,
     },
+    /// Nothing says how fast the wire is.
+    #[error(
+        "link {device} has no rate, since its device decides, and {traffic} does not say what it \
+         takes: add [device] with rate = \"5.7mbit\""
+    )]
+    NoWire {
+        /// The link's device.
+        device: String,
+        /// The traffic file's name.
+        traffic: String,
+    },
     /// The air has no gaps to fill.
     #[error(
         "link {device} sends gap frames, and the device of {traffic} is an access point's radio, \
@@ -142,6 +153,7 @@ impl Setup {
     ) -> Result<Self, SetupError> {
         let link = choose(policy, name, device)?;
         let profile = profile(link, traffic)?;
+        let link = &*on_wire(link, traffic, profile.is_some())?;
         let questions = Questions::of(&policy.links);
         let planned =
             plan(link, &ClassIds::default(), &questions).map_err(|error| SetupError::Plan {
@@ -198,7 +210,7 @@ impl Setup {
                     self.flows.push(Flow {
                         socket,
                         task_prio,
-                        ..new_flow(&self.tables, key, codepoint(source.ecn))
+                        ..new_flow(&self.tables, key, codepoint(source))
                     });
                 }
             }
@@ -257,12 +269,18 @@ fn flows_without_captures(traffic: &Traffic) -> usize {
     sources.map(|source| source.flows as usize).sum()
 }
 
-fn codepoint(ecn: Ecn) -> Codepoint {
-    match ecn {
+fn codepoint(source: &Source) -> Codepoint {
+    match source.ecn {
+        // It sets that itself (TCP_CONG_NEEDS_ECN).
+        _ if is_dctcp(source) => takt_algo::sys::TAKT_ECN_ECT0,
         Ecn::Not => takt_algo::sys::TAKT_ECN_NOT,
         Ecn::Ect0 => takt_algo::sys::TAKT_ECN_ECT0,
         Ecn::Ect1 => takt_algo::sys::TAKT_ECN_ECT1,
     }
+}
+
+fn is_dctcp(source: &Source) -> bool {
+    matches!(&source.kind, Kind::Tcp(terms) if terms.control == Control::Dctcp)
 }
 
 /// A flow without a socket.
@@ -303,6 +321,27 @@ fn choose<'a>(
             })
         }
     }
+}
+
+/// The link with a rate: one that the device decides for is as fast as the wire, since the device asks
+/// whenever the wire is free.
+fn on_wire<'a>(
+    link: &'a Link,
+    traffic: &Traffic,
+    is_air: bool,
+) -> Result<Cow<'a, Link>, SetupError> {
+    if !link.by_device || is_air {
+        return Ok(Cow::Borrowed(link));
+    }
+    let rate_bps = traffic.device.rate_bps.ok_or_else(|| SetupError::NoWire {
+        device: link.device.clone(),
+        traffic: traffic.name().to_owned(),
+    })?;
+    Ok(Cow::Owned(Link {
+        rate_bps,
+        by_device: false,
+        ..link.clone()
+    }))
 }
 
 /// The device's, if it is an access point's radio. Policy and traffic must agree on what it is.

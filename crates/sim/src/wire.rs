@@ -6,12 +6,13 @@
 
 use std::collections::VecDeque;
 
-use takt_algo::ByteClock;
+use takt_algo::{ByteClock, sys::takt_framing};
+use takt_policy::Framing;
 
 /// A device with its wire.
 pub(crate) struct Wire {
     clock: ByteClock,
-    overhead_bytes: u32,
+    framing: takt_framing,
     frames_max: usize,
     /// When each of its frames will have left.
     ends_ns: VecDeque<u64>,
@@ -26,10 +27,10 @@ pub(crate) struct Slot {
 }
 
 impl Wire {
-    pub fn new(rate_bps: u64, overhead_bytes: u32, frames_max: u32) -> Self {
+    pub fn new(rate_bps: u64, framing: Framing, frames_max: u32) -> Self {
         Self {
             clock: ByteClock::new(rate_bps, u64::MAX),
-            overhead_bytes,
+            framing: takt_planner::framing(framing),
             frames_max: frames_max as usize,
             ends_ns: VecDeque::with_capacity(frames_max as usize),
             is_stopped: false,
@@ -42,7 +43,7 @@ impl Wire {
 
     /// A frame's bytes on the wire.
     pub fn bytes(&self, frame_bytes: u32) -> u32 {
-        frame_bytes + self.overhead_bytes
+        self.framing.frame_bytes(frame_bytes)
     }
 
     /// Takes a frame of so many bytes on the wire. Precondition: it is not stopped.
@@ -74,7 +75,7 @@ mod tests {
 
     #[test]
     fn frames_follow_each_other_without_a_gap_and_without_drift() {
-        let mut wire = Wire::new(7_000_000_000, 0, 1);
+        let mut wire = Wire::new(7_000_000_000, Framing::default(), 1);
         let mut before_ns = 1_000;
         for _ in 0..7_000_000 {
             let slot = wire.take(875, before_ns);
@@ -88,7 +89,7 @@ mod tests {
 
     #[test]
     fn it_stops_when_it_is_full() {
-        let mut wire = Wire::new(1_000_000_000, 0, 2);
+        let mut wire = Wire::new(1_000_000_000, Framing::default(), 2);
         wire.take(1000, 0);
         assert!(!wire.is_stopped());
         let second = wire.take(1000, 0);

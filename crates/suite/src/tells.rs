@@ -15,6 +15,8 @@ const CROWD: &[&str] = &["crowd_bounds", "crowd::a_device_may_vanish"];
 const RADIO: &[&str] = &["radio::shares_follow_weights"];
 const RECEIVE: &[&str] = &["receive::takes_its_turn"];
 const OWNERS: &[&str] = &["owners::by_what_the_owner_is"];
+const DSCP: &[&str] = &["dscp::before_takts_qdisc"];
+const HOSTS: &[&str] = &["hosts::hosts_behind_nat_share_both_directions"];
 const MARKS: &[&str] = &["ecn::the_program_that_marks_goes"];
 const STOCK: &[&str] = &[
     "tree::shares_are_kept",
@@ -40,6 +42,7 @@ const TABLE: &[Tells] = &[
     ("algo/blocked.h", GATE),
     ("algo/classify.h", CLASSIFY),
     ("algo/download.h", CROWD),
+    ("algo/dscp.h", DSCP),
     ("algo/early.h", BEATS),
     ("algo/ecn.h", MARKS),
     ("algo/forwarded.h", CROWD),
@@ -59,9 +62,11 @@ const TABLE: &[Tells] = &[
     ("algo/window.h", CROWD),
     ("bpf/beats/", BEATS),
     ("bpf/crowd/", CROWD),
+    ("bpf/dscp/", DSCP),
     ("bpf/edt/", STOCK),
     ("bpf/flow/", SOCKETS),
     ("bpf/include/", LINK),
+    ("bpf/inside/", HOSTS),
     ("bpf/link/", LINK),
     ("bpf/mark/", MARKS),
     ("bpf/monitor/", WATCHED),

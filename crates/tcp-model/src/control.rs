@@ -1,6 +1,6 @@
 //! The congestion controls.
 
-use crate::{bbr::Bbr, cubic::Cubic, reno::Reno};
+use crate::{bbr::Bbr, cubic::Cubic, dctcp::Dctcp, reno::Reno};
 
 /// Which one a flow has.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -11,6 +11,8 @@ pub enum Control {
     Reno,
     /// The first version, as in Linux.
     Bbr,
+    /// RFC 8257, as in Linux. Its receiver is [`Receiver::of_dctcp`](crate::Receiver::of_dctcp).
+    Dctcp,
     /// This many segments, always.
     Fixed(u32),
 }
@@ -42,6 +44,8 @@ pub(crate) struct Acked {
     pub in_timeout: bool,
     /// The window limited the sender.
     pub is_limited: bool,
+    /// It told of a congestion mark.
+    pub echoes: bool,
 }
 
 /// One flow's.
@@ -50,6 +54,7 @@ pub(crate) enum State {
     Cubic(Cubic),
     Reno(Reno),
     Bbr(Box<Bbr>),
+    Dctcp(Dctcp),
     Fixed(f64),
 }
 
@@ -59,6 +64,7 @@ impl State {
             Control::Cubic => Self::Cubic(Cubic::new(initial)),
             Control::Reno => Self::Reno(Reno::new(initial)),
             Control::Bbr => Self::Bbr(Box::new(Bbr::new(initial))),
+            Control::Dctcp => Self::Dctcp(Dctcp::new(initial)),
             Control::Fixed(window) => Self::Fixed(window.into()),
         }
     }
@@ -68,6 +74,7 @@ impl State {
             Self::Cubic(cubic) => cubic.window,
             Self::Reno(reno) => reno.window,
             Self::Bbr(bbr) => bbr.window,
+            Self::Dctcp(dctcp) => dctcp.window(),
             Self::Fixed(window) => *window,
         }
     }
@@ -77,6 +84,7 @@ impl State {
         match self {
             Self::Cubic(cubic) => cubic.threshold.is_infinite(),
             Self::Reno(reno) => reno.threshold.is_infinite(),
+            Self::Dctcp(dctcp) => dctcp.is_starting(),
             _ => false,
         }
     }
@@ -94,6 +102,7 @@ impl State {
             Self::Cubic(cubic) => cubic.acked(acked),
             Self::Reno(reno) => reno.acked(acked),
             Self::Bbr(bbr) => bbr.acked(acked),
+            Self::Dctcp(dctcp) => dctcp.acked(acked),
             Self::Fixed(_) => {}
         }
     }
@@ -104,7 +113,16 @@ impl State {
             Self::Cubic(cubic) => cubic.lost(lower),
             Self::Reno(reno) => reno.lost(lower),
             Self::Bbr(bbr) => bbr.lost(),
+            Self::Dctcp(dctcp) => dctcp.lost(lower),
             Self::Fixed(_) => {}
+        }
+    }
+
+    /// A congestion mark: as a loss, but for those that count marks.
+    pub fn marked(&mut self, lower: f64) {
+        match self {
+            Self::Dctcp(dctcp) => dctcp.marked(lower),
+            _ => self.lost(lower),
         }
     }
 
@@ -113,6 +131,7 @@ impl State {
             Self::Cubic(cubic) => cubic.timed_out(),
             Self::Reno(reno) => reno.timed_out(),
             Self::Bbr(bbr) => bbr.timed_out(),
+            Self::Dctcp(dctcp) => dctcp.timed_out(),
             Self::Fixed(_) => {}
         }
     }
@@ -129,6 +148,7 @@ impl State {
         match self {
             Self::Cubic(cubic) => cubic.window = cubic.window.max(lower),
             Self::Reno(reno) => reno.window = reno.window.max(lower),
+            Self::Dctcp(dctcp) => dctcp.raise(lower),
             _ => {}
         }
     }
@@ -138,6 +158,7 @@ impl State {
         match self {
             Self::Cubic(cubic) => cubic.window = cubic.window.min(upper.max(1.0)),
             Self::Reno(reno) => reno.window = reno.window.min(upper.max(1.0)),
+            Self::Dctcp(dctcp) => dctcp.cut(upper.max(1.0)),
             _ => {}
         }
     }

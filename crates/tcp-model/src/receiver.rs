@@ -18,6 +18,8 @@ pub struct Ack {
     pub limit: u64,
     /// Its timestamp (RFC 7323), in ms.
     pub stamp_ms: u64,
+    /// It tells of a congestion mark (ECE, RFC 3168).
+    pub echoes: bool,
 }
 
 const NS_PER_MS: u64 = 1_000_000;
@@ -36,6 +38,17 @@ struct Space {
     next: u64,
 }
 
+/// How the sender is told of congestion marks.
+#[derive(Debug, Clone, Copy)]
+enum Echo {
+    /// By the next acknowledgement. RFC 3168 repeats that until the sender has answered, which
+    /// makes no difference to a sender that answers once in a round trip.
+    Once { is_due: bool },
+    /// By each acknowledgement, as the segments that it is about are marked (RFC 8257, section
+    /// 3.2).
+    Each { is_marked: bool },
+}
+
 /// The receiving end.
 #[derive(Debug)]
 pub struct Receiver {
@@ -49,6 +62,7 @@ pub struct Receiver {
     rtt_sum_us: u64,
     window: u64,
     space: Space,
+    echo: Echo,
     /// The bound on the advertised window, in segments.
     pub clamp: u64,
     /// When an acknowledgement is due at the latest.
@@ -67,6 +81,7 @@ impl Default for Receiver {
             rtt_sum_us: 0,
             window: UNLIMITED,
             space: Space::default(),
+            echo: Echo::Once { is_due: false },
             clamp: UNLIMITED,
             delayed_until_ns: None,
         }
@@ -78,6 +93,14 @@ impl Receiver {
     pub fn of_terminal() -> Self {
         Self {
             window: FIRST_WINDOW,
+            ..Self::default()
+        }
+    }
+
+    /// It tells the sender how many segments were marked.
+    pub fn of_dctcp() -> Self {
+        Self {
+            echo: Echo::Each { is_marked: false },
             ..Self::default()
         }
     }
@@ -124,6 +147,34 @@ impl Receiver {
         Some(self.acknowledge(now_ns))
     }
 
+    /// Before a segment is received: whether it bears a mark. Returns what has to be acknowledged
+    /// first, because it was marked otherwise.
+    pub fn notice_mark(&mut self, now_ns: u64, is_marked: bool) -> Option<Ack> {
+        match &mut self.echo {
+            Echo::Once { is_due } => {
+                *is_due |= is_marked;
+                None
+            }
+            Echo::Each { is_marked: before } if *before == is_marked => None,
+            Echo::Each { .. } => {
+                let delayed = self.delayed_until_ns.is_some();
+                let ack = delayed.then(|| self.acknowledge(now_ns));
+                self.echo = Echo::Each { is_marked };
+                self.quick_acks = self.quick_acks.max(1);
+                ack
+            }
+        }
+    }
+
+    /// The segment that was just received ends what its sender had to send, and says so (PSH):
+    /// returns the acknowledgement of it that would have been delayed. As in Linux
+    /// (`__tcp_cleanup_rbuf`), where the application has read all, and sends nothing itself that
+    /// the acknowledgement could go with.
+    pub fn end(&mut self, now_ns: u64) -> Option<Ack> {
+        let is_delayed = self.delayed_until_ns.is_some() && self.beyond.is_empty();
+        is_delayed.then(|| self.acknowledge(now_ns))
+    }
+
     /// A segment echoes this timestamp. As Linux since 6.16 (`tcp_rcv_rtt_update`): a shorter
     /// round trip counts at once, a longer one by an eighth.
     pub fn measure(&mut self, now_ns: u64, echo_ms: u64) {
@@ -164,11 +215,16 @@ impl Receiver {
         self.unacknowledged = 0;
         self.delayed_until_ns = None;
         self.limit = self.limit.max(self.next + self.clamp.min(self.window));
+        let echoes = match &mut self.echo {
+            Echo::Once { is_due } => std::mem::take(is_due),
+            Echo::Each { is_marked } => *is_marked,
+        };
         Ack {
             next: self.next,
             beyond: self.beyond.clone(),
             limit: self.limit,
             stamp_ms: now_ns / NS_PER_MS,
+            echoes,
         }
     }
 
@@ -231,5 +287,50 @@ mod tests {
             .collect();
         assert!(acked[..16].iter().all(|acked| *acked));
         assert_eq!(acked[16..20], [false, true, false, true]);
+    }
+
+    #[test]
+    fn the_odd_last_segment_is_acknowledged_at_once() {
+        let mut receiver = Receiver::default();
+        for sequence in 0..45 {
+            let ack = receiver.receive(0, sequence);
+            assert!(ack.is_some() || sequence % 2 == 0, "{sequence}");
+        }
+        assert_eq!(receiver.delayed_until_ns, Some(DELAYED_ACK_NS));
+        assert_eq!(receiver.end(0).map(|ack| ack.next), Some(45));
+        assert_eq!(receiver.delayed_until_ns, None);
+        assert_eq!(receiver.end(0), None);
+    }
+
+    #[test]
+    fn a_mark_is_told_once() {
+        let mut receiver = Receiver::default();
+        assert_eq!(receiver.notice_mark(0, true), None);
+        assert_eq!(receiver.notice_mark(0, false), None);
+        assert!(receiver.acknowledge(0).echoes);
+        assert!(!receiver.acknowledge(0).echoes);
+    }
+
+    #[test]
+    fn of_dctcp_no_acknowledgement_is_about_marked_and_other_segments() {
+        let mut receiver = Receiver::of_dctcp();
+        let marks = [false; 17].into_iter().chain([true, true, false, false]);
+        let acks = (0..).zip(marks).flat_map(|(sequence, is_marked)| {
+            let before = receiver.notice_mark(0, is_marked);
+            let after = receiver.receive(0, sequence);
+            [before, after].into_iter().flatten().collect::<Vec<_>>()
+        });
+        let acks: Vec<(u64, bool)> = acks.map(|ack| (ack.next, ack.echoes)).collect();
+        // Of 17 the last is delayed until the first mark comes.
+        assert_eq!(
+            acks[15..],
+            [
+                (16, false),
+                (17, false),
+                (18, true),
+                (19, true),
+                (20, false)
+            ]
+        );
     }
 }

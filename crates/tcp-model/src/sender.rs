@@ -11,6 +11,9 @@ const RTO_MIN_NS: u64 = 200_000_000;
 /// RFC 6298: before any round trip is known.
 const RTO_FIRST_NS: u64 = 1_000_000_000;
 const RTO_FACTOR_MAX: u64 = 64;
+/// What a probe waits for beyond two round trips (`TCP_TIMEOUT_MIN_US`). About a single segment,
+/// which the receiver may be slow to acknowledge, it waits for `RTO_MIN_NS`.
+const PROBE_NS: u64 = 2_000_000;
 /// Segments that may be sent before the receiver has said anything.
 const FIRST_LIMIT: u64 = 44;
 
@@ -32,12 +35,27 @@ struct Segment {
     first_sent_ns: u64,
 }
 
+impl Segment {
+    fn is_in_flight(&self) -> bool {
+        self.fate == Fate::InFlight
+    }
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Recovery {
     Open,
-    /// Until all sent before is acknowledged.
+    /// Until all sent before is acknowledged; the window was reduced because of a mark.
+    Reduced(u64),
+    /// As before; something was lost.
     Fast(u64),
     Timeout(u64),
+}
+
+/// Of congestion.
+#[derive(Debug, Clone, Copy)]
+enum Sign {
+    Loss,
+    Mark,
 }
 
 /// What to do now.
@@ -61,6 +79,12 @@ pub struct Sender {
     pub upper: f64,
     /// The first segment that there is no data for.
     pub data_end: u64,
+    /// It sends the last segment again if nothing is acknowledged for two round trips, so that
+    /// what was lost with it is noticed (RFC 8985, section 7; Linux's `net.ipv4.tcp_early_retrans`,
+    /// on by default).
+    pub probes: bool,
+    /// The end of what was sent when it did; until that is acknowledged it does not again.
+    probed: Option<u64>,
     window_max: f64,
     recovery: Recovery,
     una: u64,
@@ -93,6 +117,8 @@ impl Sender {
             lower: 0.0,
             upper: f64::INFINITY,
             data_end: u64::MAX,
+            probes: false,
+            probed: None,
             recovery: Recovery::Open,
             una: 0,
             flight: VecDeque::new(),
@@ -242,11 +268,36 @@ impl Sender {
             true => RTO_FIRST_NS,
             false => ((self.srtt_ns + 4.0 * self.rtt_deviation_ns) as u64).max(RTO_MIN_NS),
         };
-        (!self.flight.is_empty()).then_some(self.progress_ns + rto_ns * self.rto_factor)
+        let rto_ns = rto_ns * self.rto_factor;
+        let timeout_ns = self
+            .probe_ns()
+            .map_or(rto_ns, |probe_ns| probe_ns.min(rto_ns));
+        (!self.flight.is_empty()).then_some(self.progress_ns + timeout_ns)
     }
 
-    /// Nothing was acknowledged for too long: all is lost.
+    /// After which time the last segment is sent again; `None`: it is not. As in Linux
+    /// (`tcp_schedule_loss_probe`).
+    fn probe_ns(&self) -> Option<u64> {
+        let may = self.probes && self.probed.is_none() && self.is_clean() && self.srtt_ns > 0.0;
+        let alone_ns = if self.flight.len() == 1 {
+            RTO_MIN_NS
+        } else {
+            PROBE_NS
+        };
+        may.then(|| (2.0 * self.srtt_ns) as u64 + alone_ns)
+    }
+
+    /// No loss is being recovered; a window that was reduced because of marks is no loss.
+    fn is_clean(&self) -> bool {
+        let no_loss = matches!(self.recovery, Recovery::Open | Recovery::Reduced(_));
+        no_loss && self.beyond == 0
+    }
+
+    /// Nothing was acknowledged for too long: all is lost, or the last segment at first.
     pub fn time_out(&mut self, now_ns: u64) {
+        if self.probe_ns().is_some() && self.flight.back().is_some_and(Segment::is_in_flight) {
+            return self.probe(now_ns);
+        }
         self.progress_ns = now_ns;
         self.rto_factor = (self.rto_factor * 2).min(RTO_FACTOR_MAX);
         for segment in &mut self.flight {
@@ -261,8 +312,27 @@ impl Sender {
         self.recovery = Recovery::Timeout(self.next());
     }
 
-    /// An acknowledgement came.
+    /// The last segment is to be sent again; whether it was lost is not known yet.
+    fn probe(&mut self, now_ns: u64) {
+        self.progress_ns = now_ns;
+        self.probed = Some(self.next());
+        if let Some(last) = self.flight.back_mut() {
+            last.fate = Fate::Lost;
+            self.lost += 1;
+            self.pipe -= 1;
+        }
+    }
+
+    /// An acknowledgement came. If it tells of a congestion mark, that counts as a loss, once in a
+    /// round trip (RFC 3168, section 6.1.2).
     pub fn take(&mut self, now_ns: u64, ack: &Ack) {
+        self.take_arrivals(now_ns, ack);
+        if ack.echoes {
+            self.go_on(Some(Sign::Mark));
+        }
+    }
+
+    fn take_arrivals(&mut self, now_ns: u64, ack: &Ack) {
         let before = self.pipe;
         self.measured_ns = None;
         let (mut newest, mut count): (Option<Segment>, u64) = (None, 0);
@@ -315,7 +385,12 @@ impl Sender {
             self.measure(rtt_ns);
         }
         let lost = self.mark_lost(newest.sent_ns);
-        self.go_on(lost > 0);
+        let is_repaired = self.probed.is_some_and(|end| self.una >= end);
+        if is_repaired || lost > 0 {
+            self.probed = None;
+        }
+        let was_lost = lost > 0 || is_repaired && newest.is_again;
+        self.go_on(was_lost.then_some(Sign::Loss));
         let send_ns = newest.sent_ns - newest.first_sent_ns.min(newest.sent_ns);
         let passed_ns = (now_ns - newest.delivered_ns).max(send_ns);
         let rate = (passed_ns >= self.rtt_min_ns)
@@ -336,17 +411,12 @@ impl Sender {
             is_open: self.recovery == Recovery::Open,
             in_timeout: self.in_timeout(),
             is_limited: self.is_limited,
+            echoes: ack.echoes,
         });
         if self.recovery == Recovery::Open {
             self.control.raise(self.lower);
         }
         self.control.cut(self.upper.min(self.window_max));
-    }
-
-    /// An acknowledgement echoed a congestion mark: as a loss, once in a round trip (RFC 3168,
-    /// section 6.1.2).
-    pub fn marked(&mut self) {
-        self.go_on(true);
     }
 
     /// RACK: sent before a segment that has arrived, so lost; segments are not reordered here.
@@ -370,21 +440,32 @@ impl Sender {
         lost
     }
 
-    fn go_on(&mut self, is_loss: bool) {
+    fn go_on(&mut self, sign: Option<Sign>) {
         match self.recovery {
+            Recovery::Reduced(until) if self.una >= until => self.recovery = Recovery::Open,
             Recovery::Fast(until) | Recovery::Timeout(until) if self.una >= until => {
                 self.recovery = Recovery::Open;
                 self.control.recovered();
             }
             _ => {}
         }
-        if is_loss && self.recovery == Recovery::Open {
-            self.control.lost(self.lower);
-            self.recovery = Recovery::Fast(self.next());
-        }
+        self.recovery = match (sign, self.recovery) {
+            (Some(Sign::Loss), Recovery::Open) => {
+                self.control.lost(self.lower);
+                Recovery::Fast(self.next())
+            }
+            // One reduction in a round trip is enough (`tcp_enter_recovery`).
+            (Some(Sign::Loss), Recovery::Reduced(_)) => Recovery::Fast(self.next()),
+            (Some(Sign::Mark), Recovery::Open) => {
+                self.control.marked(self.lower);
+                Recovery::Reduced(self.next())
+            }
+            (_, recovery) => recovery,
+        };
     }
 
-    fn measure(&mut self, rtt_ns: u64) {
+    /// A round trip was measured: by an acknowledgement, or by the handshake.
+    pub fn measure(&mut self, rtt_ns: u64) {
         self.measured_ns = Some(rtt_ns);
         self.rtt_min_ns = self.rtt_min_ns.min(rtt_ns);
         let rtt_ns = rtt_ns as f64;
@@ -396,3 +477,6 @@ impl Sender {
         self.srtt_ns += (rtt_ns - self.srtt_ns) / 8.0;
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -25,7 +25,7 @@ pub enum Link {}
 pub struct Plan {
     rate_bps: u64,
     lag_max_ns: u64,
-    overhead_bytes: u32,
+    overhead_bytes: i32,
     /// The link has stations, by MAC.
     #[serde(default, skip_serializing_if = "is_false")]
     stations: bool,
@@ -194,7 +194,7 @@ impl Concept for Link {
         tables.generation += 1;
         tables.link.rate_bps = plan.rate_bps;
         tables.link.lag_max_ns = plan.lag_max_ns;
-        tables.overhead_bytes = plan.overhead_bytes;
+        tables.framing.overhead_bytes = plan.overhead_bytes;
         tables.stations = match plan.stations {
             true => TAKT_STATIONS_MAC,
             false => TAKT_STATIONS_NONE,

@@ -24,6 +24,8 @@ struct Turns {
     /// By packet slot: the flow and the number of the packet.
     store: BTreeMap<u32, (u64, u32)>,
     numbers: BTreeMap<u64, u32>,
+    /// The number of a flow's host; without it, no flow has one.
+    host_of: Option<fn(u64) -> u64>,
 }
 
 impl Turns {
@@ -51,6 +53,7 @@ impl Turns {
             fast: None,
             store: BTreeMap::new(),
             numbers: BTreeMap::new(),
+            host_of: None,
         }
     }
 
@@ -61,6 +64,7 @@ impl Turns {
         let newcomer = takt_newcomer {
             identity: flow,
             generation: self.link.generation,
+            host: self.host_of.map_or(0, |host_of| host_of(flow)),
             ..takt_newcomer::default()
         };
         // SAFETY: valid structs; every index in algo/ is masked.
@@ -68,6 +72,7 @@ impl Turns {
             let id = sys::takt_flow_find(&mut self.link.flows, flow);
             if id != 0 {
                 sys::takt_link_follow(&mut *self.link, &*self.plan, id, class, self.now_ns);
+                (*sys::takt_flow(&mut self.link.flows, id)).host = newcomer.host;
                 return id;
             }
             sys::takt_flow_add(
@@ -183,6 +188,50 @@ fn a_sender_of_single_packets_is_no_newcomer_each_time() {
     assert!(sent[1] <= 102, "{sent:?}");
 }
 
+/// Acknowledgements come one by one. While they are less than a quantum a round, none waits for data.
+#[test]
+fn one_that_sends_little_for_long_goes_first_each_time() {
+    let mut turns = Turns::new();
+    for _ in 0..150 {
+        for flow in 1..5 {
+            turns.send(flow, 1, FRAME);
+        }
+    }
+    // All are new at first.
+    for _ in 0..20 {
+        turns.next();
+    }
+    for number in 0..500 {
+        turns.send(99, 1, 66);
+        assert_eq!(turns.next(), Some((99, false)), "packet {number}");
+        turns.next();
+    }
+}
+
+/// It has a quantum a round, when it asks for it, and no more.
+#[test]
+fn what_goes_first_is_a_quantum_a_round() {
+    let mut turns = Turns::new();
+    for _ in 0..300 {
+        for flow in 1..5 {
+            turns.send(flow, 1, FRAME);
+        }
+    }
+    let mut bytes = [0_u32; 2];
+    for _ in 0..1200 {
+        // As soon as its packet has left, it sends the next.
+        if turns.store.values().all(|(flow, _)| *flow != 99) {
+            turns.send(99, 1, 500);
+        }
+        match turns.next().unwrap().0 {
+            99 => bytes[1] += 500,
+            1 => bytes[0] += FRAME,
+            _ => {}
+        }
+    }
+    assert!(bytes[0].abs_diff(bytes[1]) <= 4 * FRAME, "{bytes:?}");
+}
+
 /// Stations whose queue holds one acknowledgement at a time, since others were thinned, go behind
 /// one that waits.
 #[test]
@@ -261,6 +310,198 @@ fn a_standing_queue_is_dropped_from_and_a_local_sender_spared() {
     }
 }
 
+/// Flows 100 to 199 are the first host's, 200 to 299 the second's.
+fn by_hundreds(flow: u64) -> u64 {
+    flow / 100
+}
+
+impl Turns {
+    fn with_hosts() -> Self {
+        Self {
+            host_of: Some(by_hundreds),
+            ..Self::new()
+        }
+    }
+
+    /// Every flow of a list counts for its host, and no host is kept without a reason.
+    fn assert_hosts_are_consistent(&self) {
+        let mut flows = BTreeMap::<u16, u32>::new();
+        for entity in self
+            .link
+            .order
+            .entity
+            .iter()
+            .filter(|entity| entity.turn.host != 0)
+        {
+            assert_ne!(entity.turn.class_id, 0);
+            *flows.entry(entity.turn.host).or_default() += 1;
+        }
+        for (at, host) in self.link.order.hosts.host.iter().enumerate() {
+            let id = sys::TAKT_ENTITIES as u16 + at as u16;
+            let listed = host.turn.class_id != 0;
+            assert_eq!(host.identity != 0, host.flows != 0 || listed, "host {at}");
+            if host.identity != 0 {
+                assert_eq!(host.flows, flows.remove(&id).unwrap_or(0), "host {at}");
+            }
+        }
+        assert!(flows.is_empty(), "{flows:?}");
+    }
+}
+
+#[test]
+fn hosts_share_equally_however_many_flows_each_has() {
+    let mut turns = Turns::with_hosts();
+    for _ in 0..20 {
+        for flow in 100..132 {
+            turns.send(flow, 1, FRAME);
+        }
+        for _ in 0..8 {
+            turns.send(200, 1, FRAME);
+        }
+    }
+    let mut packets = [0_u32; 2];
+    let mut of_flow = BTreeMap::<u64, u32>::new();
+    for _ in 0..300 {
+        let (flow, _) = turns.next().unwrap();
+        packets[flow as usize / 100 - 1] += 1;
+        *of_flow.entry(flow).or_default() += 1;
+    }
+    assert!(packets[0].abs_diff(packets[1]) <= 33, "{packets:?}");
+    let of_first = of_flow.range(..200).map(|(_, packets)| *packets);
+    assert!(
+        of_first.clone().max().unwrap() - of_first.min().unwrap() <= 2,
+        "{of_flow:?}"
+    );
+    turns.assert_hosts_are_consistent();
+}
+
+/// Each of its flows sends one packet and is new: that is no way around the share.
+#[test]
+fn many_short_flows_give_a_host_no_more() {
+    let mut turns = Turns::with_hosts();
+    for _ in 0..300 {
+        turns.send(200, 1, FRAME);
+    }
+    let mut sent = [0_u32; 2];
+    for next in 0..400_u64 {
+        turns.send(100 + next % 90, 1, FRAME);
+        let (flow, _) = turns.next().unwrap();
+        sent[flow as usize / 100 - 1] += 1;
+    }
+    assert!(sent[0].abs_diff(sent[1]) <= 4, "{sent:?}");
+}
+
+#[test]
+fn a_flow_that_sends_little_waits_for_no_flow_of_its_own_host() {
+    let mut turns = Turns::with_hosts();
+    for _ in 0..100 {
+        for flow in 100..108 {
+            turns.send(flow, 1, FRAME);
+        }
+        turns.send(200, 1, FRAME);
+    }
+    for _ in 0..60 {
+        turns.next();
+    }
+    for _ in 0..5 {
+        turns.send(199, 1, 100);
+        let before = (0..4).position(|_| turns.next().unwrap().0 == 199);
+        assert!(before.is_some(), "it waits for more than the other host");
+        for _ in 0..20 {
+            assert_ne!(turns.next().unwrap().0, 199);
+        }
+    }
+}
+
+/// The host's data has cost it its turn, and another host's packets wait as well.
+#[test]
+fn short_packets_of_a_host_that_owes_bytes_go_first() {
+    let mut turns = Turns::with_hosts();
+    for _ in 0..100 {
+        for flow in [100, 101, 200, 201] {
+            turns.send(flow, 1, FRAME);
+        }
+    }
+    for _ in 0..30 {
+        turns.next();
+    }
+    let mut bytes = [0_u32; 2];
+    for number in 0..200 {
+        turns.send(199, 1, 66);
+        let (flow, _) = turns.next().unwrap();
+        assert_eq!(flow, 199, "packet {number}");
+        bytes[0] += 66;
+        bytes[turns.next().unwrap().0 as usize / 100 - 1] += FRAME;
+    }
+    // They count all the same.
+    assert!(bytes[0].abs_diff(bytes[1]) <= 3 * FRAME, "{bytes:?}");
+}
+
+#[test]
+fn hosts_share_by_bytes_where_packets_are_of_many_quanta() {
+    let mut turns = Turns::with_hosts();
+    turns.plan.class_params[1].queue_packets = u16::MAX;
+    for _ in 0..50 {
+        turns.send(100, 1, 60_000);
+    }
+    for _ in 0..2000 {
+        turns.send(200, 1, FRAME);
+    }
+    let mut bytes = [0_u32; 2];
+    while bytes[0] < 2_400_000 {
+        let (flow, _) = turns.next().unwrap();
+        bytes[flow as usize / 100 - 1] += if flow == 100 { 60_000 } else { FRAME };
+    }
+    // The first leaves on the fast path, the last before it is paid for.
+    assert!(bytes[0].abs_diff(bytes[1]) <= 2 * 62_000, "{bytes:?}");
+}
+
+#[test]
+fn more_hosts_than_the_table_holds_share_as_flows() {
+    let mut turns = Turns {
+        host_of: Some(|flow| flow),
+        ..Turns::new()
+    };
+    turns.plan.class_params[1].queue_packets = u16::MAX;
+    for flow in 1..5000 {
+        assert!(turns.send(flow, 1, 500));
+    }
+    turns.assert_hosts_are_consistent();
+    let mut flows = std::collections::BTreeSet::new();
+    for _ in 1..5000 {
+        assert!(flows.insert(turns.next().unwrap().0));
+    }
+    turns.assert_hosts_are_consistent();
+}
+
+/// What a download drops has come by the line: with it the line has no more than its rate, and a host
+/// that makes others' packets wait pays for its own that are dropped.
+#[test]
+fn what_is_dropped_of_a_download_has_used_the_line() {
+    for incoming in [0, 1] {
+        let mut turns = Turns::with_hosts();
+        turns.plan.incoming = incoming;
+        let params = &mut turns.plan.class_params[1];
+        (params.target_ns, params.interval_ns) = (5_000_000, 20_000_000);
+        let begin_ns = turns.now_ns;
+        for _ in 0..300 {
+            turns.send(100, 1, FRAME);
+        }
+        let (mut sent, mut dropped) = (0_u64, 0_u64);
+        while let Some((_, was_dropped)) = turns.next() {
+            *if was_dropped { &mut dropped } else { &mut sent } += 1;
+        }
+        assert!(dropped > 10, "{dropped}");
+        let counted = if incoming == 1 { sent + dropped } else { sent };
+        let frame_ns = u64::from(FRAME) * 8 * NS_PER_S / (10 * MBIT);
+        let took = (turns.now_ns - begin_ns) / frame_ns;
+        assert!(
+            took.abs_diff(counted) <= 2,
+            "{took} frames' time for {sent} and {dropped}"
+        );
+    }
+}
+
 #[derive(Debug, Clone)]
 enum Step {
     Send {
@@ -273,6 +514,7 @@ enum Step {
         class: usize,
         per_flow: u32,
         target: bool,
+        hosts: bool,
     },
     Flush,
 }
@@ -282,8 +524,8 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
         8 => (1..6u64, 1..3u32, 60..3000u32)
             .prop_map(|(flow, class, bytes)| Step::Send { flow, class, bytes }),
         6 => Just(Step::Next),
-        1 => (1..3usize, TAKT_PER_FLOW_NOTHING..=TAKT_PER_FLOW_QUEUE, any::<bool>())
-            .prop_map(|(class, per_flow, target)| Step::Plan { class, per_flow, target }),
+        1 => (1..3usize, TAKT_PER_FLOW_NOTHING..=TAKT_PER_FLOW_QUEUE, any::<bool>(), any::<bool>())
+            .prop_map(|(class, per_flow, target, hosts)| Step::Plan { class, per_flow, target, hosts }),
         1 => Just(Step::Flush),
     ];
     proptest::collection::vec(step, 1..400)
@@ -306,8 +548,9 @@ proptest! {
                         prop_assert!(within.get_mut(&flow).unwrap().pop_front().is_some());
                     }
                 }
-                Step::Plan { class, per_flow, target } => {
+                Step::Plan { class, per_flow, target, hosts } => {
                     turns.plan.generation += 1;
+                    turns.host_of = hosts.then_some(|flow| 1 + flow % 3);
                     let params = &mut turns.plan.class_params[class];
                     params.per_flow = per_flow as u8;
                     params.target_ns = if target { 1_000_000 } else { 0 };
@@ -327,6 +570,7 @@ proptest! {
                     within.clear();
                 }
             }
+            turns.assert_hosts_are_consistent();
             let queued = turns.link.queued_packets as usize + usize::from(turns.fast.is_some());
             prop_assert_eq!(queued, within.values().map(VecDeque::len).sum::<usize>());
         }

@@ -18,7 +18,7 @@ proptest! {
         ),
     ) {
         let mut plan = plan::equals(1_000_000_000, &[1_000_003, 10_000_019, 99_999_989, 5_003]);
-        plan.overhead_bytes = 24;
+        plan.framing.overhead_bytes = 24;
         let (mut short, mut long) = (laid_out(), laid_out());
         let mut now_ns = 1 << 40;
         for (id, bytes, pause_ns, held_ns) in arrivals {

@@ -10,7 +10,7 @@ use super::{
 
 /// As [`pass`], by the short way if that is open.
 fn join(link: &mut takt_link, plan: &takt_plan, id: u32, bytes: u32, now_ns: u64) -> u32 {
-    let len = bytes + plan.overhead_bytes;
+    let len = plan.framing.frame_bytes(bytes);
     // SAFETY: valid structs; every index in algo/ is masked.
     let slot = unsafe {
         let entity = sys::takt_entity(&mut link.order, id);
@@ -33,7 +33,7 @@ proptest! {
     ) {
         let rates = [1_000_003, 10_000_019, 99_999_989, 500_003];
         let mut plan = plan::equals(1_000_000_000, &rates);
-        plan.overhead_bytes = 24;
+        plan.framing.overhead_bytes = 24;
         for params in &mut plan.class_params[1..=rates.len()] {
             params.queue_packets = queue_packets;
         }

@@ -5,6 +5,7 @@ mod fast_path;
 mod flush;
 mod gate;
 mod join;
+mod line_rate;
 mod model;
 mod order;
 mod plan;

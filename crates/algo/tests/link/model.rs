@@ -138,7 +138,7 @@ impl Link {
     ) {
         let params = &plan.class_params[id as usize];
         let priority = usize::from(params.priority);
-        let bytes = bytes + frames * plan.overhead_bytes;
+        let bytes = plan.framing.packet_bytes(bytes, frames, 0);
         let idle = self.queued_packets() == 0;
 
         let room = self.classes[id as usize].queue.len() < params.queue_packets as usize;

@@ -37,7 +37,7 @@ enum Step {
 struct Policy {
     rate_bps: u64,
     lag_max_ns: u64,
-    overhead_bytes: u32,
+    overhead_bytes: i32,
     classes: Vec<(u64, u16, u8)>,
 }
 
@@ -45,7 +45,7 @@ impl Policy {
     fn plan(&self, generation: u64) -> Box<takt_plan> {
         let mut plan = plan::link(self.rate_bps);
         plan.link.lag_max_ns = self.lag_max_ns;
-        plan.overhead_bytes = self.overhead_bytes;
+        plan.framing.overhead_bytes = self.overhead_bytes;
         for (params, class) in plan.class_params[1..].iter_mut().zip(&self.classes) {
             let (rate_bps, queue_packets, priority) = *class;
             *params = takt_class_params {
@@ -68,7 +68,7 @@ fn policy() -> impl Strategy<Value = Policy> {
     (
         1_000_000..400_000_000_000u64,
         100_000..1_000_000_000u64,
-        0..30u32,
+        0..30i32,
         prop::collection::vec(class, CLASSES as usize),
     )
         .prop_map(|(rate_bps, lag_max_ns, overhead_bytes, classes)| Policy {

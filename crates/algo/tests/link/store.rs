@@ -60,7 +60,7 @@ fn a_class_holds_what_its_limit_allows() {
 #[test]
 fn segments_are_counted_and_every_frame_has_its_overhead() {
     let mut plan = plan::equals(1_000_000_000, &[1_000_000]);
-    plan.overhead_bytes = 24;
+    plan.framing.overhead_bytes = 24;
     let mut link = Link::new();
     assert!(link.enqueue(&plan, 1, 45_000, 30, 0).is_some());
     assert!(link.enqueue(&plan, 1, 1_500, 1, 0).is_some());

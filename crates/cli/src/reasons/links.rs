@@ -23,6 +23,13 @@ Pure acknowledgements of TCP that were queued when a newer one of their flow arr
 that they said: it took their place. The qdisc counts them as dropped; they are no loss. The link is on the
 device of a [crowd] with access_point = true.
 ";
+LINE = "takt::status::line" ["rate_min_bps", "rate_max_bps", "reason", "added_delay_ns", "its queue adds"]: "
+The rate that a line that changes has now (rate = { min, base, max }), why, and the delay that its queue
+adds, as reflectors tell. `base`: taktd does not run, or has just begun. `held`: nothing speaks for
+another one. `raised`: it is used up, and delay does not grow. `lowered`: delay has grown. `draining`: it
+is below what the line carries until its queue is empty. `idle`, `unheard`: it is on its way to the base,
+as little is sent, or as no reflector answers.
+";
 FLUSHED = "takt::status::flushed" ["flushed", "flushed_packets", "flushed_bytes"]: "
 Packets that were discarded because the device went down, or was taken away. The kernel empties every
 queueing discipline then.

@@ -162,12 +162,13 @@ impl From<&Undecided> for &'static Reason {
             Undecided::NoDevice { .. } => &policies::DEVICE_MISSING,
             Undecided::TwoNames { .. } => &policies::TWO_NAMES,
             Undecided::Plan { problem, .. } => match problem {
-                PlanError::GapOverhead { .. } => &policies::NO_GAP,
+                PlanError::GapOverhead { .. } | PlanError::GapFraming => &policies::NO_GAP,
                 PlanError::TooManyRules | PlanError::TooManyTuples { .. } | PlanError::Crowded => {
                     &policies::TOO_MANY_RULES
                 }
             },
             Undecided::NoGap { .. } => &policies::NO_GAP,
+            Undecided::NoPushBack { .. } => &policies::NO_PUSH_BACK,
             Undecided::NoReceive { .. } => &policies::NO_RECEIVE,
             Undecided::NoBackend { .. } => &policies::NO_BACKEND,
             Undecided::NoTime(_) => &policies::DOES_NOT_FIT,

@@ -23,6 +23,13 @@ Gap frames fill the time between packets with Ethernet PAUSE frames, so the devi
 Ethernet device with an MTU of at least 174 bytes, and the overhead at most 68. `takt doctor` says
 which devices filter PAUSE frames. pacing = \"timer\" works on every device.
 ";
+NO_PUSH_BACK = "takt::device::no_push_back": "
+rate = \"line\" has no number: the device decides, since its driver stops the queue while enough is on
+its way. veth, ifb, bridges, VLANs, tunnels and other devices without hardware take every packet at
+once, or keep hundreds of them, so the link would have no order. The line behind such a device has a
+rate, or one that changes: rate = { min = \"5mbit\", base = \"20mbit\", max = \"60mbit\" } with
+reflectors. The device below it may be one that pushes back.
+";
 NO_RECEIVE = "takt::device::no_receive": "
 A class with priority = \"background\" treats incoming packets as it does those that are sent: they
 take a turn through a device of kind ifb, which takt makes, and come back to where they were. They

@@ -9,12 +9,13 @@ TRAFFIC = "takt::shown::traffic" [
 ]: "
 Packets and bytes of a class, flow, station or device since the policy was applied: `enqueued` were
 taken into a queue, `sent` left it, `queued` wait in it now. `delay` is how long a packet that comes now
-would wait at the present rate, `rate now` what was sent in the last interval. Bytes are counted as on
+would wait at the present rate, `rate now` what was sent in the last interval; of a link in `takt
+status` it is the wire's rate, which changes with a line that does (`takt explain status::line`). Bytes are counted as on
 the device, headers included. `incoming` is what arrives, where the background has incoming traffic wait.
 ";
 SHARES = "takt::shown::shares" [
     "prio", "share_bytes_ps", "capacity_bytes_ps", "is_default",
-    "has_stations", "thins_acks", "line", "download_of"
+    "has_stations", "thins_acks", "share", "line", "download_of"
 ]: "
 What a class or tenant may have of its link, as the policy gives it: `rate` is guaranteed, `ceil` is the
 most, `floor` is left to it by all priorities, and of what is spare the better priority takes first (`prio`,
@@ -41,18 +42,19 @@ UNKEPT = "takt::shown::unkept" [
     "unkept", "not kept", "promise", "refuses", "departure_times", "spacing",
     "spare_capacity", "flow_clocks", "owners", "registrations", "thinning", "gap_frames", "priorities",
     "queue_management", "local_senders", "link_rate", "class_rates", "floors", "other_protocols",
-    "forwarded_packets", "packet_fields"
+    "forwarded_packets", "packet_fields", "framing", "frames_of_segments"
 ]: "
 What the policy asks for and the link's backend does not keep, by class (`promise`). One with `refuses`
 keeps the backend from being used, unless the class has best_effort = true. docs/policy.md says what each
 promise is and which backend keeps it.
 ";
 BUFFER = "takt::shown::buffer" [
-    "device_buffer", "device buffer", "link clock", "bql", "limit_bytes"
+    "device_buffer", "device buffer", "link clock", "bql", "limit_bytes", "ring", "by_device"
 ]: "
 What keeps packets from waiting in the device's own buffer, behind the queueing discipline: the kernel's
 limit of bytes (BQL), where the driver counts them, or the link's own clock, which is enough where
-the wire is no slower than the link's rate.
+the wire is no slower than the link's rate. With rate = \"line\" (by_device) there is no clock: `ring`
+says that the driver counts no bytes, or none yet, so that all of its ring may fill before the link.
 ";
 FLOWS = "takt::shown::flows" [
     "flows", "live", "flow_queues", "socket", "created", "flow_totals", "src", "dst", "src_port", "dst_port", "proto", "from", "to",

@@ -95,6 +95,20 @@ fn a_device_that_went_away_is_forgotten_by_revert() {
     });
 }
 
+/// For a tun: from 10.77.0.2, port 9, to 10.77.0.1, port 5001, with four bytes and no checksum of UDP.
+pub fn datagram() -> Vec<u8> {
+    let mut header: [u8; 20] = [
+        0x45, 0, 0, 32, 0, 0, 0, 0, 64, 17, 0, 0, 10, 77, 0, 2, 10, 77, 0, 1,
+    ];
+    let sum: u32 = { header.chunks(2) }
+        .map(|pair| u32::from(pair[0]) << 8 | u32::from(pair[1]))
+        .sum();
+    let folded = !((sum & 0xffff) + (sum >> 16)) as u16;
+    header[10..12].copy_from_slice(&folded.to_be_bytes());
+    let udp = [0, 9, 0x13, 0x89, 0, 12, 0, 0, 1, 2, 3, 4];
+    [&header[..], &udp].concat()
+}
+
 /// A device without Ethernet headers, as long as the file lives, and not up yet.
 pub fn tun(name: &str) -> File {
     let mut open = File::options();

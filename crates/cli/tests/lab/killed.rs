@@ -157,6 +157,7 @@ pub fn killed_after_changes<T>(
     earlier.reverse();
     for instant in rounds::in_turn("changes after which apply is killed", earlier, QUARTERS) {
         prepare();
+        println!("killed after {instant} of {all} changes");
         apply_traced(Some(instant));
         recover();
     }

@@ -18,7 +18,7 @@ use nix::unistd::{SysconfVar, sysconf};
 
 use crate::{
     boot::{Boot, VARIABLE},
-    costs, dispatch, hwsim, keeper, kernel_log, rounds, stress, systemd,
+    costs, dispatch, hosts, hwsim, keeper, kernel_log, rounds, stress, systemd,
 };
 
 /// By the host's clock, which says little: a busy host takes several times as long as an idle one.
@@ -250,6 +250,13 @@ impl Machine {
         }
         if [OLDEST, REALTIME].contains(&self) {
             takt.arg("--add").arg(dispatch::program());
+        }
+        if [DEFAULT, NEWEST]
+            .map(|machine| machine.kernel)
+            .contains(&self.kernel)
+            && self.processors == 1
+        {
+            takt.args(["--add", hosts::NFT]);
         }
         if self == WIRELESS {
             takt.args(["--add", hwsim::HOSTAPD, "--add", hwsim::IW]);

@@ -48,6 +48,7 @@ pub struct Link {
     pub conflict: Option<Conflict>,
     pub generation: u64,
     pub rate_bps: u64,
+    pub rate_now_bps: u64,
     pub queued_packets: u64,
     pub receive: Option<Receive>,
     pub device_buffer: Option<DeviceBuffer>,

@@ -7,6 +7,7 @@ use takt_policy::Policy;
 
 use super::{Applied, names, revert::Undone, undecided::Undecided};
 use crate::{
+    autorate::Autorate,
     beats::Tasks,
     crowd::Windows,
     download::Downloads,
@@ -28,6 +29,7 @@ pub(super) struct Parts<'a> {
     tasks: Tasks,
     windows: Windows,
     radio: Radio<'a>,
+    autorate: Autorate<'a>,
     stock: Stock<'a>,
     links: Links<'a>,
     segments: Segments<'a>,
@@ -66,6 +68,8 @@ impl<'a> Parts<'a> {
         let beats = policy.beats.as_ref().map(|beats| (beats, source));
         let crowd = policy.crowd.as_ref().map(|crowd| (crowd, source));
         let radio = policy.radio.as_ref().map(|_| source);
+        let mut links = policy.links.iter();
+        let autorate = links.any(|link| link.autorate.is_some()).then_some(source);
         let assigned = stock::assign(&policy.links)?;
         let slot = slot(source, host)?;
         let stock = Stock::decide(&assigned.stock, source, replace, owners, slot, host)?;
@@ -78,6 +82,7 @@ impl<'a> Parts<'a> {
             tasks: Tasks::decide(beats, host.netns_cookie)?,
             windows: Windows::decide(crowd, host)?,
             radio: Radio::decide(radio, host.netns_cookie)?,
+            autorate: Autorate::decide(autorate, host.netns_cookie)?,
             segments: Segments::decide(&assigned, source, owners, slot, host)?,
             downloads: Downloads::decide(policy, host)?,
             stock,
@@ -91,11 +96,12 @@ impl<'a> Parts<'a> {
         })
     }
 
-    pub fn each(&mut self) -> [&mut dyn Part; 7] {
+    pub fn each(&mut self) -> [&mut dyn Part; 8] {
         [
             &mut self.tasks,
             &mut self.windows,
             &mut self.radio,
+            &mut self.autorate,
             // Before the links: a device may go from one to the other.
             &mut self.stock,
             &mut self.links,
@@ -157,6 +163,7 @@ pub(super) fn sweep(host: &mut Host) -> Result<(), Error> {
     Tasks::sweep(host)?;
     Windows::sweep(host)?;
     Radio::sweep(host)?;
+    Autorate::sweep(host)?;
     Segments::sweep(host)?;
     Stock::sweep(host)?;
     Links::sweep(host)?;
@@ -168,6 +175,7 @@ pub(super) fn revert(host: &mut Host, ending: Ending) -> Result<Undone, Error> {
     let tasks = Tasks::revert(host, ending)?;
     let windows = Windows::revert(host, ending)?;
     let radio = Radio::revert(host, ending)?;
+    Autorate::revert(host, ending)?;
     Segments::revert(host, ending)?;
     let stock = Stock::revert(host, ending)?;
     let links = Links::revert(host, ending)?;
@@ -194,6 +202,7 @@ pub(super) fn source(host: &mut Host) -> Result<Option<Source>, Error> {
     let sources = [
         Tasks::source,
         Radio::source,
+        Autorate::source,
         Windows::source,
         Stock::source,
         Links::source,
@@ -213,6 +222,7 @@ pub(super) fn settle() -> Result<bool, Error> {
         Tasks::settle,
         Windows::settle,
         Radio::settle,
+        Autorate::settle,
         Segments::settle,
         Stock::settle,
         Links::settle,

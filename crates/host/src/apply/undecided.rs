@@ -7,7 +7,7 @@ use thiserror::Error;
 use crate::{
     beats, crowd,
     error::Error,
-    link::{self, gap::NoGap, receive::NoReceive, sockets::NoUser},
+    link::{self, gap::NoGap, push_back::NoPushBack, receive::NoReceive, sockets::NoUser},
 };
 
 /// A policy that this host cannot apply. All but the last are the policy's fault.
@@ -43,6 +43,14 @@ pub enum Undecided {
         /// The reason.
         problem: NoGap,
     },
+    /// A link is to go by a device that never stops its queue.
+    #[error("{device}: {problem}")]
+    NoPushBack {
+        /// The link's.
+        device: String,
+        /// The reason.
+        problem: NoPushBack,
+    },
     /// A link is to delay incoming background packets on a device that does not allow it.
     #[error("{device}: {problem}")]
     NoReceive {
@@ -76,6 +84,7 @@ impl From<link::Refusal> for Undecided {
             link::Refusal::NoDevice { device } => Self::NoDevice { device },
             link::Refusal::Plan { device, problem } => Self::Plan { device, problem },
             link::Refusal::NoGap { device, problem } => Self::NoGap { device, problem },
+            link::Refusal::NoPushBack { device, problem } => Self::NoPushBack { device, problem },
             link::Refusal::NoReceive { device, problem } => Self::NoReceive { device, problem },
             link::Refusal::NoBackend { device, problem } => Self::NoBackend { device, problem },
             link::Refusal::NoUser(error) => Self::NoUser(error),

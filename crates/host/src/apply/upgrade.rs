@@ -6,6 +6,7 @@ use super::{
     session::Session,
 };
 use crate::{
+    autorate::LineRates,
     beats::{BeatsAction, BeatsRecord, Scheduler, kernel_threads, softirq},
     bpf::{BpfError, pinned},
     crowd::{self, Crowd, CrowdAction},
@@ -18,8 +19,9 @@ use crate::{
         sockets::Sockets,
     },
     os::{capability, namespace::netns_cookie},
-    part::Ending,
-    radio, segments, stock,
+    part::{Ending, followed::salvage},
+    radio::Weights,
+    segments, stock,
 };
 
 /// What could not be taken back in the ordinary way.
@@ -85,7 +87,8 @@ pub(super) fn clear() -> Result<Cleared, Error> {
     BeatsRecord::salvage_all()?;
     softirq::salvage()?;
     kernel_threads::salvage()?;
-    radio::salvage(netns_cookie)?;
+    salvage::<Weights>(netns_cookie)?;
+    salvage::<LineRates>(netns_cookie)?;
     if is_of_another_version(Scheduler::open())? {
         softirq::restore()?;
         kernel_threads::restore()?;

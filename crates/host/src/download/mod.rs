@@ -6,6 +6,7 @@
 //! before its link is in force. One that no note names is removed by the next [`sweep`](part).
 
 mod device;
+mod inside;
 mod merged;
 mod note;
 mod part;

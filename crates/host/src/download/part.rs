@@ -3,10 +3,10 @@
 //! The note is written before anything is redirected, and forgotten after nothing is: what takt left
 //! that died in between, the next one takes back.
 
-use takt_policy::Policy;
+use takt_policy::{Link, Policy};
 
 use super::{
-    device,
+    device, inside,
     merged::Merged,
     note::{NOTES, Note, Redirected},
     redirect,
@@ -22,6 +22,8 @@ pub(crate) struct Downloads {
     netns_cookie: u64,
     before: Note,
     wanted: Note,
+    /// The downloads of the policy, each with the number of its own device.
+    links: Vec<(Link, u32)>,
     committed: bool,
 }
 
@@ -35,6 +37,7 @@ impl Downloads {
             ports.find(|port| port.device.is_called(name))
         };
         let mut wanted = Note::default();
+        let mut links = Vec::new();
         for link in &policy.links {
             let Some(of) = link.download_of.as_deref().and_then(find) else {
                 continue;
@@ -43,6 +46,7 @@ impl Downloads {
                 continue;
             };
             let ifindex = of.device.index;
+            links.push((link.clone(), through.device.index));
             let mut known = before.downloads.iter();
             let known = known.find(|known| known.ifindex == ifindex);
             wanted.downloads.push(Redirected {
@@ -63,6 +67,7 @@ impl Downloads {
             netns_cookie: host.netns_cookie,
             before,
             wanted,
+            links,
             committed: false,
         })
     }
@@ -151,6 +156,9 @@ impl Part for Downloads {
         self.write(&Note {
             downloads: all.collect(),
         })?;
+        for (link, through) in &self.links {
+            inside::follow(&mut host.netlink, link, *through)?;
+        }
         for wanted in &self.wanted.downloads {
             if !redirect::stands(&mut host.netlink, wanted)? {
                 redirect::begin(&mut host.netlink, wanted)?;

@@ -19,15 +19,16 @@ use crate::{
         gap::{self, NoGap},
         managed::Managed,
         memory::Owner,
+        on_device::{hardware_of, on_device},
         outdated::Left,
         proof,
+        push_back::{self, NoPushBack},
         receive::{NoReceive, Side, Wanted, check},
         record::{Before, Record},
         segments,
         sockets::{NoUser, Slot},
         stations,
         takeover::{Release, release},
-        without_ip::on_device,
     },
     os::netlink::{Device, Port},
     part::Foreign,
@@ -58,6 +59,14 @@ pub(crate) enum Refusal {
         device: String,
         /// The reason.
         problem: NoGap,
+    },
+    /// A link is to go by a device that never stops its queue.
+    #[error("{device}: {problem}")]
+    NoPushBack {
+        /// The link's.
+        device: String,
+        /// The reason.
+        problem: NoPushBack,
     },
     /// A link is to delay incoming background packets on a device that does not allow it.
     #[error("{device}: {problem}")]
@@ -186,12 +195,17 @@ pub(crate) fn decide(
     mut found: Found,
 ) -> Result<Vec<Step>, Refusal> {
     let plan_link = |link: &Link, device: &Device, before: &ClassIds| -> Result<Plan, Refusal> {
-        let link = &*on_device(link, device);
+        let hardware = hardware_of(link, device, found.ports);
+        let link = &*on_device(link, device, hardware);
         let mut planned = plan(link, before, questions).map_err(|problem| Refusal::Plan {
             device: link.device.clone(),
             problem,
         })?;
         gap::check(device, &planned.tables).map_err(|problem| Refusal::NoGap {
+            device: link.device.clone(),
+            problem,
+        })?;
+        push_back::check(device, link).map_err(|problem| Refusal::NoPushBack {
             device: link.device.clone(),
             problem,
         })?;
@@ -415,7 +429,7 @@ fn update(
     let queue_limits = queue_limits(link, port);
     let limit_bytes = |limits: &Option<QueueLimits>| limits.as_ref().map(|l| l.limit_bytes);
     let same_buffer = limit_bytes(&queue_limits) == limit_bytes(&before.queue_limits);
-    if segments.is_none() && same_plan && same_side && same_buffer && managed.marks {
+    if segments.is_none() && same_plan && same_side && same_buffer && managed.lacks.is_none() {
         return Ok(Step::Keep { record: before });
     }
     tables.generation += 1;

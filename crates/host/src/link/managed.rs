@@ -7,7 +7,7 @@ use takt_algo::sys::takt_plan;
 use crate::{
     error::Error,
     link::{
-        mark,
+        egress::{self, Writer},
         memory::{GapCounters, Outline, PortMemory},
         program::{Program, handle_of},
         receive::Side,
@@ -34,8 +34,8 @@ pub(crate) struct Managed {
     pub outline: Outline,
     pub plan: Box<takt_plan>,
     pub gap: GapCounters,
-    /// The program that marks is on the device, if the plan marks.
-    pub marks: bool,
+    /// A program that the plan needs and that is no more on the device's egress.
+    pub lacks: Option<Writer>,
     /// The receive side for incoming background packets.
     pub receive: Option<Side>,
     /// `None` if the file was removed by hand.
@@ -89,8 +89,7 @@ impl Managed {
                 found.push(Self {
                     index,
                     gap: memory.gap(),
-                    marks: !mark::is_asked_by(&plan)
-                        || mark::stands_on(program, index, outline.owner.ifindex),
+                    lacks: egress::missing(program, &plan, index, outline.owner.ifindex),
                     receive: Side::read(program, index, outline.owner, &plan, ports)?,
                     record: Record::read(index, plan.generation)?,
                     memory,

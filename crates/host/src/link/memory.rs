@@ -4,6 +4,7 @@ use std::{
     hash::{BuildHasher, RandomState},
     mem::offset_of,
     num::NonZeroUsize,
+    ops::RangeInclusive,
     os::fd::AsFd,
     ptr::NonNull,
     sync::atomic::{AtomicU32, Ordering, fence},
@@ -15,8 +16,8 @@ use serde::{Deserialize, Serialize};
 use takt_algo::{
     Plain, Stations, Upload,
     sys::{
-        TAKT_FLOW_FIRST, TAKT_FLOWS_MAX, takt_departures, takt_gap, takt_gap_length,
-        takt_link_lay_out, takt_plan, takt_port,
+        TAKT_FLOW_FIRST, TAKT_FLOWS_MAX, takt_departures, takt_framing, takt_gap, takt_gap_length,
+        takt_line_rate, takt_link_lay_out, takt_plan, takt_port,
     },
     zeroed_box,
 };
@@ -48,7 +49,7 @@ pub(crate) struct Outline {
     /// Some of its classes yield to more important tasks.
     pub gated: bool,
     pub rate_bps: u64,
-    pub overhead_bytes: u32,
+    pub framing: takt_framing,
     /// Whether a rule asks for registered traffic.
     pub asks_registered: bool,
     /// The mark of this link's templates.
@@ -201,7 +202,7 @@ impl PortMemory {
                 generation: (&raw const (*plan).generation).read_volatile(),
                 gated: (&raw const (*plan).gated).read_volatile() != 0,
                 rate_bps: (&raw const (*plan).link.rate_bps).read_volatile(),
-                overhead_bytes: (&raw const (*plan).overhead_bytes).read_volatile(),
+                framing: (&raw const (*plan).framing).read_volatile(),
                 asks_registered: (&raw const (*plan).registered).read_volatile() != 0,
                 secret: (&raw const (*port).gap.secret).read_volatile(),
                 queued_packets: (&raw const (*port).link.queued_packets).read_volatile(),
@@ -235,6 +236,58 @@ impl PortMemory {
     pub(crate) fn pause_thinning(&self, until_ns: u64) {
         // SAFETY: an aligned, mapped field, which only user space writes.
         unsafe { (&raw mut (*self.0.as_ptr()).link.acks.paused_until_ns).write_volatile(until_ns) }
+    }
+
+    /// The line has this rate until then, whatever becomes of this process.
+    pub(crate) fn set_line_rate(&self, line: &takt_line_rate) {
+        // SAFETY: aligned, mapped fields, which only user space writes. The qdisc may read some of
+        // them before and some after: any combination is a rate within the bounds, for a while.
+        unsafe {
+            let to = &raw mut (*self.0.as_ptr()).link.line;
+            (&raw mut (*to).bps).write_volatile(line.bps);
+            (&raw mut (*to).added_ns).write_volatile(line.added_ns);
+            (&raw mut (*to).why).write_volatile(line.why);
+            (&raw mut (*to).until_ns).write_volatile(line.until_ns);
+        }
+    }
+
+    /// The rate that was set last, and until when it counts.
+    pub(crate) fn line_rate(&self) -> takt_line_rate {
+        // SAFETY: as above.
+        unsafe {
+            let line = &raw const (*self.0.as_ptr()).link.line;
+            takt_line_rate {
+                bps: (&raw const (*line).bps).read_volatile(),
+                until_ns: (&raw const (*line).until_ns).read_volatile(),
+                added_ns: (&raw const (*line).added_ns).read_volatile(),
+                why: (&raw const (*line).why).read_volatile(),
+                pad: 0,
+            }
+        }
+    }
+
+    /// A plan has come: a rate beyond its bounds no longer counts.
+    pub(crate) fn settle_line_rate(&self) {
+        let bounds = self.line_bounds_bps();
+        let line = self.line_rate();
+        if line.bps != 0 && !bounds.is_some_and(|bounds| bounds.contains(&line.bps)) {
+            self.set_line_rate(&takt_line_rate::default());
+        }
+    }
+
+    /// Of the plan in force; `None`: its rate is fixed.
+    pub(crate) fn line_bounds_bps(&self) -> Option<RangeInclusive<u64>> {
+        let active = self.active();
+        // SAFETY: as in outline.
+        let (min_bps, max_bps) = unsafe {
+            let plans = (&raw const (*self.0.as_ptr()).plans).cast::<takt_plan>();
+            let plan = plans.add(active);
+            (
+                (&raw const (*plan).line_min_bps).read_volatile(),
+                (&raw const (*plan).line_max_bps).read_volatile(),
+            )
+        };
+        (min_bps != 0).then_some(min_bps..=max_bps)
     }
 
     pub(crate) fn gap(&self) -> GapCounters {

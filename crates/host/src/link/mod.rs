@@ -6,9 +6,9 @@
 //! long the device's packets may be, [`takeover`] has the requests that attach the qdisc to a
 //! device and give the device back. [`lost`] finds links that their devices lost, and [`conflict`] is
 //! what is known of the programs that did it; [`returned`] tells why a device that is back is not
-//! served. [`without_ip`] knows the devices on which nothing can be classified, [`opaque`] the devices
+//! served. [`on_device`] says what a link is on a device, [`without_ip`] knows the devices on which nothing can be classified, [`opaque`] the devices
 //! above a link's whose packets are sealed. [`named`] finds a device's link, for [`stations`] and
-//! [`uploads`]. [`hook`] attaches programs before the qdisc: [`receive`] and [`mark`].
+//! [`uploads`]. [`hook`] attaches programs before the qdisc: [`receive`] and [`egress`].
 
 pub mod background;
 pub(crate) mod buffer;
@@ -16,20 +16,23 @@ pub(crate) mod conflict;
 pub(crate) mod counted;
 mod decide;
 mod devices;
+pub(crate) mod egress;
 mod error;
 pub(crate) mod gap;
 pub(crate) mod hook;
+pub mod line;
 pub(crate) mod lost;
 mod managed;
-pub(crate) mod mark;
 pub(crate) mod memory;
 mod named;
 pub(crate) mod offloads;
+mod on_device;
 mod opaque;
 pub(crate) mod outdated;
 mod part;
 pub(crate) mod program;
 pub(crate) mod proof;
+pub(crate) mod push_back;
 pub(crate) mod receive;
 mod record;
 pub(crate) mod registered;
@@ -48,6 +51,7 @@ pub(crate) use decide::{Refusal, Replace, refuse_foreign_root};
 pub use error::LinkError;
 pub use lost::{LostBy, LostLink};
 pub(crate) use managed::Managed;
+pub(crate) use on_device::{hardware_of, on_device};
 pub(crate) use opaque::opaque_above;
 pub use part::{Action, Outcome, Reverted};
 pub(crate) use part::{Carrier, Links, Owners, carriers, slots, watched};
@@ -56,7 +60,7 @@ pub use status::{
     AqmStatus, ClassStatus, Counters, DepartureStatus, DeviceState, FlowStatus, FlowTotals,
     LinkStatus, Share, TenantStatus,
 };
-pub(crate) use without_ip::{is_without_ip, on_device};
+pub(crate) use without_ip::is_without_ip;
 
 use crate::error::Error;
 

@@ -10,7 +10,7 @@ use crate::{
     error::Error,
     link::{
         buffer::Buffers,
-        mark,
+        egress,
         program::Program,
         receive::{self, entry},
         record::Record,
@@ -160,7 +160,7 @@ pub(crate) fn give_back(netns_cookie: u64) -> Result<GivenBack, Error> {
     // The programs first: nothing is sent to the receive sides any more.
     for (index, _) in links.iter().filter(|(_, records)| !records.is_empty()) {
         entry::pinned(&LINKS.path()?, *index).remove()?;
-        mark::pinned(&LINKS.path()?, *index).remove()?;
+        egress::remove(&LINKS.path()?, *index)?;
     }
     receive::delete_devices(&mut netlink)?;
     let ports = Port::list(&mut netlink)?;

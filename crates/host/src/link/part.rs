@@ -17,8 +17,8 @@ use super::{
     conflict::Conflicts,
     decide::{Found, Refusal, Replace, Step, decide},
     devices,
+    egress::{self, Writer},
     managed::Managed,
-    mark,
     outdated::{self, Left},
     program::Program,
     receive::{self, Side},
@@ -284,11 +284,11 @@ impl<'a> Links<'a> {
         ours.chain(self.handed_over.iter().copied()).collect()
     }
 
-    /// Whether packets are marked.
-    fn marks(&self) -> bool {
-        self.steps.iter().any(|step| match step {
-            Step::Attach { plan, .. } | Step::Update { plan, .. } => mark::is_asked_by(plan),
-            Step::Keep { .. } | Step::Detach { .. } => false,
+    /// The plans that are new.
+    fn plans(&self) -> impl Iterator<Item = &takt_plan> + Clone {
+        self.steps.iter().filter_map(|step| match step {
+            Step::Attach { plan, .. } | Step::Update { plan, .. } => Some(&**plan),
+            Step::Keep { .. } | Step::Detach { .. } => None,
         })
     }
 
@@ -313,7 +313,7 @@ impl Part for Links<'_> {
         };
         Managed::sweep(&program, host.netns_cookie, &host.ports()?)?;
         Conflicts::sweep()?;
-        mark::sweep(&program)?;
+        egress::sweep(&program)?;
         receive::sweep(&program, &mut host.netlink, host.netns_cookie)
     }
 
@@ -360,7 +360,7 @@ impl Part for Links<'_> {
             });
             undone.foreign.extend(left);
         }
-        mark::sweep(&program)?;
+        egress::sweep(&program)?;
         receive::sweep(&program, &mut host.netlink, host.netns_cookie)?;
         Conflicts::default().write(host.netns_cookie)?;
         Ok(undone)
@@ -393,9 +393,7 @@ impl Part for Links<'_> {
         if self.watches_sockets {
             Sockets::verify()?;
         }
-        if self.marks() {
-            mark::verify_loading()?;
-        }
+        egress::asked_by(self.plans()).try_for_each(Writer::verify)?;
         match self.receives() {
             true => receive::verify_program(),
             false => Ok(()),
@@ -476,7 +474,7 @@ impl Part for Links<'_> {
         }
         done.push(receive::restore(program, leaving_sides(steps)));
         done.extend(steps.iter().map(|step| forget(program, step)));
-        done.push(mark::sweep(program));
+        done.push(egress::sweep(program));
         done.push(receive::sweep(
             program,
             &mut host.netlink,
@@ -503,14 +501,20 @@ impl Part for Links<'_> {
                         Record::forget(*index)?;
                     }
                 }
-                Step::Update { record, .. } | Step::Keep { record } => record.sweep()?,
+                Step::Update { record, .. } => {
+                    record.sweep()?;
+                    if let Some(port) = program.port(record.index)? {
+                        port.settle_line_rate();
+                    }
+                }
+                Step::Keep { record } => record.sweep()?,
                 Step::Detach { managed, .. } => {
                     program.remove_link(managed.index)?;
                     Record::forget(managed.index)?;
                 }
             }
         }
-        mark::sweep(program)?;
+        egress::sweep(program)?;
         receive::sweep(program, &mut host.netlink, host.netns_cookie)
     }
 }
@@ -534,7 +538,7 @@ fn prepare(
                 receive::make(program, &mut host.netlink, record, wanted, plan)?;
             }
             program.add_link(record.index, record.owner, plan)?;
-            make_marking(program, record, plan)?;
+            egress::make(program, plan, record.index, record.owner.ifindex)?;
             record.write()
         }
         Step::Update {
@@ -549,20 +553,13 @@ fn prepare(
                 receive::make(program, &mut host.netlink, record, wanted, plan)?;
             }
             program.stage_plan(record.index, plan)?;
-            make_marking(program, record, plan)?;
+            egress::make(program, plan, record.index, record.owner.ifindex)?;
             record.write()
         }
         Step::Detach { managed, release } if release.foreign.is_none() => {
             Record::note_leaving(managed.index)
         }
         Step::Keep { .. } | Step::Detach { .. } => Ok(()),
-    }
-}
-
-fn make_marking(program: &Program, record: &Record, plan: &takt_plan) -> Result<(), Error> {
-    match mark::is_asked_by(plan) {
-        false => Ok(()),
-        true => mark::make(program, record.index, record.owner.ifindex),
     }
 }
 

@@ -104,6 +104,11 @@ impl Program {
         &self.known.sockets
     }
 
+    /// Likewise, with what is known of connections elsewhere.
+    pub(crate) fn known(&self) -> &Known {
+        &self.known
+    }
+
     /// Marks that are due.
     pub(crate) fn marks(&self) -> &MapHandle {
         &self.marks

@@ -44,7 +44,7 @@ pub(crate) fn refused_kind(name: &str, source: &Source, device: &Device) -> Opti
     // The same program read it when it was applied.
     let policy = parse_in(&source.folder, &source.name, &source.text).ok()?;
     let link = policy.links.iter().find(|link| link.device == name)?;
-    let link = &*on_device(link, device);
+    let link = &*on_device(link, device, device.hardware);
     let planned = plan(link, &ClassIds::default(), &Questions::of(&policy.links)).ok()?;
     if let Err(problem) = gap::check(device, &planned.tables) {
         return Some(problem.to_string());

@@ -2,10 +2,6 @@
 //! there, so all packets are of the default class. Managed queues are off: CoDel drops to tell a
 //! sender that it is too fast, and senders without TCP do not slow down.
 
-use std::borrow::Cow;
-
-use takt_policy::{AqmKind, Link};
-
 use crate::os::netlink::Device;
 
 /// `ARPHRD_*` of linux/if_arp.h, as far as libc has no names for them.
@@ -38,20 +34,12 @@ pub(crate) fn is_without_ip(device: &Device) -> bool {
     WITHOUT_IP.contains(&device.hardware)
 }
 
-/// What a link of the policy is on this device.
-pub(crate) fn on_device<'a>(link: &'a Link, device: &Device) -> Cow<'a, Link> {
-    let mut link = Cow::Borrowed(link);
-    if is_without_ip(device) {
-        for class in &mut link.to_mut().classes {
-            class.aqm.kind = AqmKind::Off;
-        }
-    }
-    link
-}
-
 #[cfg(test)]
 mod tests {
+    use takt_policy::AqmKind;
+
     use super::*;
+    use crate::link::on_device;
 
     fn kinds(hardware: u16) -> Vec<AqmKind> {
         let policy = "[link.can0]\nrate = \"500kbit\"\n[[link.can0.class]]\nname = \"a\"\n\
@@ -61,7 +49,7 @@ mod tests {
             hardware,
             ..Device::default()
         };
-        let link = on_device(&policy.links[0], &device);
+        let link = on_device(&policy.links[0], &device, hardware);
         link.classes.iter().map(|class| class.aqm.kind).collect()
     }
 

@@ -9,6 +9,7 @@
 //!    └───── prepare ── commit ── tidy   undo, if any part fails before tidy
 //! ```
 
+pub(crate) mod followed;
 mod foreign;
 mod host;
 

@@ -7,4 +7,4 @@ pub(crate) mod signal;
 
 pub use error::RadioError;
 pub use part::applied_radio;
-pub(crate) use part::{Radio, salvage};
+pub(crate) use part::{Radio, Weights};

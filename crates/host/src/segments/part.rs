@@ -137,11 +137,11 @@ impl<'a> Segments<'a> {
         self.wanted.is_empty() && self.above.is_empty()
     }
 
-    /// What is noted while devices above, which were limited before, still are. Until programs have their
-    /// new rules, they are none that the next takt would leave as they are.
-    fn note(&self, leaving: Vec<Limit>, round_trips_before: Option<u32>, is_turned: bool) -> Note {
+    /// What is noted while devices above, which were limited before, still are. Until programs have given
+    /// the connections that exist their rates, they are none that the next takt would leave as they are.
+    fn note(&self, leaving: Vec<Limit>, round_trips_before: Option<u32>, is_done: bool) -> Note {
         let held = |wanted: &Wanted| {
-            let stays = is_turned || !matches!(wanted.step, Step::Turn(_));
+            let stays = is_done || matches!(wanted.step, Step::Stand);
             Held {
                 program: wanted.held.program.filter(|_| stays),
                 ..wanted.held.clone()
@@ -397,11 +397,11 @@ impl Part for Segments<'_> {
                 _ => hold.attach(*who_slot, terms, program, false)?,
             }
         }
-        let turned = self.note(self.above_before(), round_trips_before, true);
-        match turned == note {
-            true => Ok(()),
-            false => NOTES.write(self.netns_cookie, &turned),
+        let done = self.note(self.above_before(), round_trips_before, true);
+        if done == note {
+            return Ok(());
         }
+        NOTES.write(self.netns_cookie, &done)
     }
 
     fn undo(&mut self, host: &mut Host) -> Vec<Error> {

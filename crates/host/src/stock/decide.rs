@@ -17,7 +17,7 @@ use crate::{
     bpf::pinned::SOCKETS,
     error::Error,
     link::{
-        self, Before, Owners, Refusal, Replace, segments,
+        self, Before, Owners, Refusal, Replace, hardware_of, on_device, segments,
         sockets::{Slot, Sockets},
     },
     os::{
@@ -64,8 +64,8 @@ impl<'a> Stock<'a> {
             let port = port.ok_or_else(|| Refusal::NoDevice {
                 device: link.device.clone(),
             })?;
-            let link = &*link::on_device(link, &port.device);
-            let hardware = hardware(link, port, &ports);
+            let hardware = hardware_of(link, &port.device, &*ports);
+            let link = &*on_device(link, &port.device, hardware);
             let place = Place::new(host.netns_cookie, port.device.index);
             places.remove(&place);
             let standing = Standing::read(&mut host.netlink, port, &place)?;
@@ -106,7 +106,7 @@ impl<'a> Stock<'a> {
                 queues: port.device.queues,
                 ids: planned.ids,
                 rate_bps: link.rate_bps,
-                overhead_bytes: link.overhead_bytes,
+                framing: link.framing,
                 unkept: unkept.clone(),
                 gso_max_segs: segments::limit(link, &port.device, before.gso_max_segs),
                 before: before.clone(),
@@ -152,15 +152,6 @@ impl<'a> Stock<'a> {
             committed: 0,
         })
     }
-}
-
-/// The kind of device whose headers packets have: what comes in keeps those of where it came in.
-fn hardware(link: &Link, port: &Port, ports: &[Port]) -> u16 {
-    let of = link.download_of.as_deref().and_then(|name| {
-        let mut ports = ports.iter();
-        ports.find(|port| port.device.is_called(name))
-    });
-    of.unwrap_or(port).device.hardware
 }
 
 fn has_clsact(host: &mut Host, port: &Port) -> Result<bool, Error> {

@@ -20,6 +20,7 @@ pub(crate) mod program;
 mod record;
 mod sender;
 mod shape;
+mod sizes;
 mod standing;
 mod status;
 mod tree;

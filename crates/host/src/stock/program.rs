@@ -22,6 +22,7 @@ use takt_algo::{
 use takt_planner::{
     by_port,
     departure::{ClassTerms, Departure},
+    framing,
     tree::minor_of,
 };
 
@@ -85,6 +86,7 @@ fn load_tree(rules: &takt_rules, hardware: u16, asking: Option<&Asking>) -> Resu
         terms.takt_skipped_bytes = header_bytes(hardware);
         terms.takt_sender_asked = asking.is_some().into();
         terms.takt_sender_slot = asking.map_or(0, |asking| asking.slot);
+        terms.takt_class_sets_dscp = rules.sets_dscp;
         terms.takt_port_decides = by_port.as_ref().map_or(0, |table| table.which);
     }
     if let (Some(data), Some(table)) = (open.maps.bss_data.as_deref_mut(), &by_port) {
@@ -115,7 +117,13 @@ fn load_departure(
         .map_err(BpfError::of("opening the program"))?;
     if let Some(data) = open.maps.rodata_data.as_deref_mut() {
         data.takt_skipped_bytes = header_bytes(hardware);
-        data.takt_edt_overhead_bytes = terms.overhead_bytes;
+        let line = framing(terms.framing);
+        data.takt_edt_framing = edt::types::takt_framing {
+            overhead_bytes: line.overhead_bytes,
+            by_frame: line.by_frame,
+            least_bytes: line.least_bytes,
+            cells: line.cells,
+        };
         data.takt_edt_link.rate_kbps = terms.rate_kbps;
         data.takt_edt_link.epoch_shift = terms.epoch_shift;
         data.takt_edt_link.is_oversubscribed = terms.is_oversubscribed.into();
@@ -123,6 +131,7 @@ fn load_departure(
         data.takt_edt_drops_beyond = terms.drops_beyond.into();
         data.takt_sender_asked = asking.is_some().into();
         data.takt_sender_slot = asking.map_or(0, |asking| asking.slot);
+        data.takt_class_sets_dscp = rules.sets_dscp;
         data.takt_port_decides = by_port.as_ref().map_or(0, |table| table.which);
     }
     if let Some(data) = open.maps.bss_data.as_deref_mut() {

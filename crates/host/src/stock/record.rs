@@ -7,6 +7,7 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 use takt_planner::{ClassIds, backend::Unkept};
+use takt_policy::Framing;
 
 use super::shape::Shape;
 use crate::{
@@ -45,7 +46,8 @@ pub(crate) struct StockRecord {
     /// How many queues the device has.
     pub queues: u32,
     pub rate_bps: u64,
-    pub overhead_bytes: u32,
+    #[serde(flatten)]
+    pub framing: Framing,
     pub unkept: Vec<Unkept>,
     /// The segment limit that was set, if one was.
     pub gso_max_segs: Option<u32>,

@@ -49,7 +49,7 @@ struct Counted {
 /// What was counted on a device.
 enum Counters {
     Nothing,
-    /// By the kernel, in HTB's classes and the queues below them, without overhead.
+    /// By the kernel, in HTB's classes and the queues below them, without this overhead.
     Tree {
         overhead_bytes: u64,
         classes: Vec<TcCounters>,
@@ -76,11 +76,11 @@ impl Counters {
         let record = &standing.record;
         let device = record.ifindex;
         match &record.shape {
-            Shape::Tree(_) => {
+            Shape::Tree(tree) => {
                 let failed = || OsError::netlink("reading the counters of classes");
                 let netlink = &mut host.netlink;
                 Ok(Self::Tree {
-                    overhead_bytes: record.overhead_bytes.into(),
+                    overhead_bytes: tree.overhead_bytes.into(),
                     classes: TcCounters::of_classes(netlink, device).map_err(failed())?,
                     queues: TcCounters::of_qdiscs(netlink, device).map_err(failed())?,
                 })
@@ -97,12 +97,13 @@ impl Counters {
                     .map_err(OsError::netlink("reading the counters of qdiscs"))?;
                 let root = record.shape.handle().0;
                 let root = qdiscs.into_iter().find(|qdisc| qdisc.handle == root);
-                let (overhead, queue) = (record.overhead_bytes, TcCounters::default());
+                let overhead = u64::try_from(record.framing.overhead_bytes).unwrap_or_default();
+                let queue = TcCounters::default();
                 Ok(Self::Flow {
                     terms: terms.clone(),
                     counts,
                     default_id: record.ids.id(DEFAULT_CLASS).unwrap_or_default(),
-                    all: of_tree(overhead.into(), root.unwrap_or_default(), queue),
+                    all: of_tree(overhead, root.unwrap_or_default(), queue),
                 })
             }
         }
@@ -263,7 +264,7 @@ pub(super) fn of_link(
         links.find(|link| link.device == record.device)
     });
     let on_device = link.map(|link| match port {
-        Some(port) => on_device(link, &port.device),
+        Some(port) => on_device(link, &port.device, port.device.hardware),
         None => Cow::Borrowed(link),
     });
     let link = on_device.as_deref();
@@ -311,8 +312,11 @@ pub(super) fn of_link(
         conflict,
         generation: record.generation,
         policy: Some(source.name.clone()),
+        by_device: false,
         rate_bps: record.rate_bps,
-        overhead_bytes: record.overhead_bytes,
+        rate_now_bps: record.rate_bps,
+        line: None,
+        framing: record.framing.into(),
         segment_frames: port.map(|port| port.device.gso_max_segs),
         lag_max_ns: link.map_or(0, |link| link.lag_max_ns),
         pacing: "timer",

@@ -7,7 +7,7 @@ use std::os::fd::OwnedFd;
 
 use takt_planner::tree::{Leaf, Node, Tree};
 
-use super::{program::descriptor_of, record::StockRecord, shape::tree_class};
+use super::{program::descriptor_of, record::StockRecord, shape::tree_class, sizes};
 use crate::os::netlink::{
     Classifier, HTB, Handle, HtbClass, Qdisc, Request, htb_options, numbers, set_leaf,
 };
@@ -24,19 +24,23 @@ const BYTES_PER_PACKET: u32 = 4096;
 /// Make a tree in the place of what is there.
 pub(super) fn make(record: &StockRecord, tree: &Tree, program: &OwnedFd) -> Vec<Request> {
     let device = record.ifindex;
-    let root = Qdisc {
-        kind: HTB.to_owned(),
-        handle: tree_class(0),
-        parent: Handle::ROOT,
-        options: htb_options(tree.default_minor),
-        sizes: Vec::new(),
-    };
+    let root = root(tree, htb_options(tree.default_minor));
     let mut requests = vec![root.set_root(device)];
     for node in &tree.nodes {
         requests.extend(set_node(device, tree, node));
     }
     requests.push(classify(record, program));
     requests
+}
+
+fn root(tree: &Tree, options: Vec<u8>) -> Qdisc {
+    Qdisc {
+        kind: HTB.to_owned(),
+        handle: tree_class(0),
+        parent: Handle::ROOT,
+        options,
+        sizes: tree.line.as_ref().map(sizes::of_line).unwrap_or_default(),
+    }
 }
 
 /// Turn one tree into another on the same device.
@@ -50,6 +54,10 @@ pub(super) fn turn(
     let before = |minor| from.nodes.iter().find(|node| node.minor == minor);
     let moved = |node: &Node| before(node.minor).is_some_and(|old| !may_become(old, node));
     let mut requests = Vec::new();
+    if from.line != to.line {
+        // It has its handle, so that it is changed; HTB itself refuses to be.
+        requests.push(root(to, Vec::new()).set_root(device));
+    }
     // A class cannot change its parent, nor a leaf become a parent with its queue.
     for node in from.nodes.iter().rev() {
         let next = to.nodes.iter().find(|next| next.minor == node.minor);

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
-use takt_policy::{AqmKind, Class, Gate, Link, Pacing};
+use takt_policy::{AqmKind, Class, Gate, Link, Pacing, Sharing};
 
 use super::kernel::Kernel;
 use crate::{
@@ -34,6 +34,8 @@ pub enum Promise {
     Stations,
     /// A newer pure acknowledgement replaces a queued one.
     Thinning,
+    /// Hosts of a class share it, however many flows each has.
+    Hosts,
     /// The distance of packets is exact to the byte.
     GapFrames,
     /// Classes share what others leave.
@@ -60,6 +62,16 @@ pub enum Promise {
     PacketFields,
     /// What a device receives is divided.
     Download,
+    /// Packets get a DSCP by their class.
+    SetDscp,
+    /// The line's smallest frame and its cells are counted.
+    Framing,
+    /// The same for each frame of a packet of several.
+    FramesOfSegments,
+    /// The rate follows a line that changes.
+    Autorate,
+    /// Packets wait for the device, in the link's order, without a rate.
+    ByDevice,
 }
 
 impl Promise {
@@ -73,7 +85,9 @@ impl Promise {
             | Self::Receive
             | Self::QueueManagement
             | Self::LocalSenders
-            | Self::Thinning => false,
+            | Self::Thinning
+            | Self::Hosts
+            | Self::FramesOfSegments => false,
             Self::FlowClocks
             | Self::Owners
             | Self::Registrations
@@ -88,7 +102,11 @@ impl Promise {
             | Self::OtherProtocols
             | Self::ForwardedPackets
             | Self::PacketFields
-            | Self::Download => true,
+            | Self::Download
+            | Self::SetDscp
+            | Self::Framing
+            | Self::Autorate
+            | Self::ByDevice => true,
         }
     }
 }
@@ -105,6 +123,7 @@ impl fmt::Display for Promise {
             Self::Registrations => "registered destinations are not known",
             Self::Stations => "stations have no weights",
             Self::Thinning => "acknowledgements are not thinned",
+            Self::Hosts => "capacity is divided by flow, so a host with many flows has more",
             Self::GapFrames => "no gap frames are sent",
             Self::SpareCapacity => "spare capacity is not shared",
             Self::Tenants => "classes of a tenant share nothing",
@@ -119,6 +138,15 @@ impl fmt::Display for Promise {
             Self::OtherProtocols => "flows that are not TCP have no rates",
             Self::ForwardedPackets => "packets that no socket sends by this device have no rates",
             Self::Download => "what a device receives is not divided",
+            Self::SetDscp => "packets keep their DSCP",
+            Self::Framing => "the line's smallest frame and its cells are not counted",
+            Self::FramesOfSegments => {
+                "a packet of several frames costs what one of its length would"
+            }
+            Self::Autorate => "the rate does not follow a line that changes",
+            Self::ByDevice => {
+                "the device's queue is not kept short, so what waits in it has no order"
+            }
             Self::PacketFields => "marks and DSCP are those that the socket had when it connected",
         })
     }
@@ -155,7 +183,11 @@ pub(super) fn unkept_by_a_tree(link: &Link, kernel: &Kernel) -> Vec<Unkept> {
         (Promise::DepartureTimes, !is_download),
         (Promise::Stations, link.has_stations),
         (Promise::Thinning, link.thins_acks),
+        (Promise::Hosts, link.share != Sharing::Flows),
         (Promise::GapFrames, link.pacing == Pacing::Gap),
+        (Promise::FramesOfSegments, link.framing.is_by_frame()),
+        (Promise::Autorate, link.autorate.is_some()),
+        (Promise::ByDevice, link.by_device),
     ];
     unkept(link, of_link, |class| {
         let mut asked = vec![
@@ -181,7 +213,10 @@ pub(super) fn unkept_by_departure_times(link: &Link, kernel: &Kernel) -> Vec<Unk
         (Promise::Download, link.download_of.is_some()),
         (Promise::Stations, link.has_stations),
         (Promise::Thinning, link.thins_acks),
+        (Promise::Hosts, link.share != Sharing::Flows),
         (Promise::GapFrames, link.pacing == Pacing::Gap),
+        (Promise::Autorate, link.autorate.is_some()),
+        (Promise::ByDevice, link.by_device),
         (Promise::Tenants, !link.tenants.is_empty()),
         (Promise::Priorities, differ && asked_bps > link.rate_bps),
         (
@@ -206,10 +241,14 @@ pub(super) fn unkept_by_socket_rates(link: &Link, kernel: &Kernel) -> Vec<Unkept
         (Promise::Download, link.download_of.is_some()),
         (Promise::Stations, link.has_stations),
         (Promise::Thinning, link.thins_acks),
+        (Promise::Hosts, link.share != Sharing::Flows),
         (Promise::GapFrames, link.pacing == Pacing::Gap),
+        (Promise::Autorate, link.autorate.is_some()),
+        (Promise::ByDevice, link.by_device),
         (Promise::Tenants, !link.tenants.is_empty()),
         (Promise::Priorities, have_different_priorities(link)),
         (Promise::LinkRate, true),
+        (Promise::Framing, link.framing.is_by_frame()),
     ];
     let without_rate = |class: &&Class| class.rate_bps.is_none();
     // One alone has what the others leave.
@@ -226,6 +265,7 @@ pub(super) fn unkept_by_socket_rates(link: &Link, kernel: &Kernel) -> Vec<Unkept
             ),
             (Promise::ClassRates, has_rate && !class.per_flow),
             (Promise::Floors, class.floor_bps.is_some()),
+            (Promise::SetDscp, link.dscp_of(class).is_some()),
             (Promise::OtherProtocols, has_rate && !is_tcp(class)),
             (Promise::ForwardedPackets, has_rate),
             (

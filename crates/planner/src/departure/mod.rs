@@ -6,9 +6,9 @@
 
 use serde::{Deserialize, Serialize};
 use takt_algo::sys::{TAKT_ACTIVITY_PARTS, TAKT_SCALE_MAX, TAKT_SCALE_ONE, TAKT_SHARED_BITS};
-use takt_policy::{AqmKind, BeyondHorizon, Class, Link};
+use takt_policy::{AqmKind, BeyondHorizon, Class, Framing, Link};
 
-use crate::link::ClassIds;
+use crate::{framing::line_bytes, link::ClassIds};
 
 /// Rates together may exceed the link's so many times.
 pub const OVERSUBSCRIBED_MOST: u64 = (TAKT_SCALE_MAX / TAKT_SCALE_ONE) as u64;
@@ -36,8 +36,9 @@ const PACKETS_MOST: u64 = 1 << 20;
 pub struct Departure {
     /// The link's rate.
     pub rate_kbps: u64,
-    /// Wire bytes per frame beyond the layer 2 frame.
-    pub overhead_bytes: u32,
+    /// What the line carries of a frame.
+    #[serde(flatten)]
+    pub framing: Framing,
     /// Whether the classes' rates exceed the link's.
     pub is_oversubscribed: bool,
     /// Rates are added up over 2^shift ns.
@@ -85,7 +86,7 @@ pub struct Fq {
 /// The terms of a link whose device sends packets of up to `mtu_bytes`.
 pub fn departure(link: &Link, ids: &ClassIds, mtu_bytes: u32) -> Departure {
     let asked_bps = asked_bps(link);
-    let frame_bytes = u64::from(mtu_bytes) + LAYER_2_BYTES + u64::from(link.overhead_bytes);
+    let frame_bytes = line_bytes(link.framing, u64::from(mtu_bytes) + LAYER_2_BYTES);
     let slowed = asked_bps.div_ceil(link.rate_bps.max(1)).max(1);
     let classes: Vec<ClassTerms> = link
         .classes
@@ -94,7 +95,7 @@ pub fn departure(link: &Link, ids: &ClassIds, mtu_bytes: u32) -> Departure {
         .collect();
     Departure {
         rate_kbps: link.rate_bps / 1000,
-        overhead_bytes: link.overhead_bytes,
+        framing: link.framing,
         is_oversubscribed: asked_bps > link.rate_bps,
         epoch_shift: epoch_shift(link, frame_bytes, slowed),
         horizon_ns: link.horizon_ns,
@@ -239,7 +240,8 @@ mod tests {
         let planned = planned(text);
         let slow = &planned.classes[0];
         assert_eq!(slow.backlog_ns, BACKLOG_MOST_NS);
-        assert_eq!(slow.forwarded_backlog_ns, 100_000_000);
+        // CoDel's interval, which is longer where a frame takes 12 ms.
+        assert_eq!(slow.forwarded_backlog_ns, 113_168_000);
         assert_eq!(planned.classes[1].backlog_ns, 134_933_000);
         let default = &planned.classes[2];
         assert_eq!(default.rate_kbps, 0);

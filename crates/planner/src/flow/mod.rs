@@ -55,11 +55,18 @@ pub fn socket_rates(link: &Link, ids: &ClassIds, device_header_bytes: u32) -> So
         },
     };
     SocketRates {
-        header_bytes: device_header_bytes + link.overhead_bytes,
+        header_bytes: header_bytes_on_line(link, device_header_bytes),
         drops_beyond: link.beyond_horizon == BeyondHorizon::Drop,
         classes: link.classes.iter().map(terms).collect(),
         fq: fq(link),
     }
+}
+
+/// What each packet has on the line besides IP, TCP and payload: without the line's smallest frame and
+/// its cells, which no rate of a socket counts.
+pub(crate) fn header_bytes_on_line(link: &Link, device_header_bytes: u32) -> u32 {
+    let framing = link.framing.on_device(device_header_bytes);
+    device_header_bytes.saturating_add_signed(framing.overhead_bytes)
 }
 
 /// Whether each of its connections has a rate.

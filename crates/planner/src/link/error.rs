@@ -29,8 +29,14 @@ pub enum PlanError {
     )]
     GapOverhead {
         /// The overhead of each frame in the policy.
-        overhead_bytes: u32,
+        overhead_bytes: i32,
     },
+    /// The line's frames are none of Ethernet's.
+    #[error(
+        "gap frames are Ethernet's, and this framing is of another line; write pacing = \"timer\", or \
+         framing = \"ethernet\""
+    )]
+    GapFraming,
     /// Too many entries with the same hash.
     #[error("the matches cannot be laid out in the hash table; use fewer of them")]
     Crowded,

@@ -17,14 +17,15 @@ use std::collections::BTreeMap;
 
 use takt_algo::{
     sys::{
-        TAKT_GAP_OVERHEAD_MAX, TAKT_PACING_GAP, TAKT_PACING_TIMER, TAKT_READS_ACKS, TAKT_READS_ECN,
-        TAKT_STATIONS_MAC, TAKT_STATIONS_NONE, takt_plan,
+        TAKT_CELLS_NONE, TAKT_GAP_LEN_MIN, TAKT_GAP_OVERHEAD_MAX, TAKT_HOSTS_DESTINATIONS,
+        TAKT_HOSTS_NONE, TAKT_HOSTS_SOURCES, TAKT_PACING_GAP, TAKT_PACING_TIMER, TAKT_READS_ACKS,
+        TAKT_READS_ECN, TAKT_STATIONS_MAC, TAKT_STATIONS_NONE, takt_framing, takt_plan,
     },
     zeroed_box,
 };
-use takt_policy::{BeyondHorizon, Link, Pacing, Question};
+use takt_policy::{BeyondHorizon, Link, Pacing, Question, Sharing};
 
-use crate::segments::burst_bytes;
+use crate::{framing::framing, segments::burst_bytes};
 
 pub use by_port::{ByPort, by_port};
 pub use classes::ClassIds;
@@ -48,16 +49,20 @@ pub struct Plan {
 /// them their queues, clocks and counters. Those that were removed stay in the plan until their
 /// queues are empty; no packet is queued in them.
 pub fn plan(link: &Link, before: &ClassIds, questions: &Questions) -> Result<Plan, PlanError> {
-    if link.pacing == Pacing::Gap && link.overhead_bytes > TAKT_GAP_OVERHEAD_MAX {
-        return Err(PlanError::GapOverhead {
-            overhead_bytes: link.overhead_bytes,
-        });
+    let framing = framing(link.framing);
+    if link.pacing == Pacing::Gap {
+        check_gap_frames(&framing)?;
     }
     let ids = before.assign(link);
     let mut tables = zeroed_box::<takt_plan>();
     tables.link.rate_bps = link.rate_bps;
+    tables.by_device = link.by_device.into();
     tables.link.lag_max_ns = link.lag_max_ns;
-    tables.overhead_bytes = link.overhead_bytes;
+    tables.framing = framing;
+    if let Some(autorate) = &link.autorate {
+        tables.line_min_bps = autorate.min_bps;
+        tables.line_max_bps = autorate.max_bps;
+    }
     tables.reads =
         u32::from(link.ecn) * TAKT_READS_ECN + u32::from(link.thins_acks) * TAKT_READS_ACKS;
     tables.horizon_ns = link.horizon_ns;
@@ -72,6 +77,13 @@ pub fn plan(link: &Link, before: &ClassIds, questions: &Questions) -> Result<Pla
         false => TAKT_STATIONS_NONE,
     };
 
+    tables.incoming = link.download_of.is_some().into();
+    tables.hosts = match link.share {
+        Sharing::Flows => TAKT_HOSTS_NONE,
+        Sharing::Sources => TAKT_HOSTS_SOURCES,
+        Sharing::Destinations => TAKT_HOSTS_DESTINATIONS,
+    };
+
     for id in ids.leaving() {
         tables.class_params[id as usize] = share::of_leaving();
     }
@@ -79,7 +91,7 @@ pub fn plan(link: &Link, before: &ClassIds, questions: &Questions) -> Result<Pla
         let id = ids.tenant_id(&tenant.name).unwrap_or_default();
         let node = ids.node(&tenant.name).unwrap_or_default();
         tables.tenant[node as usize] = id as u16;
-        tables.class_params[id as usize] = share::of_tenant(tenant, link.rate_bps);
+        tables.class_params[id as usize] = share::of_tenant(tenant, link.most_bps());
         tables.class_params[id as usize].heads = node as u8;
     }
     let mut found = BTreeMap::new();
@@ -88,9 +100,13 @@ pub fn plan(link: &Link, before: &ClassIds, questions: &Questions) -> Result<Pla
         let id = ids.id(&class.name).unwrap_or_default();
         let tenant = class.tenant.as_deref();
         let node = tenant.and_then(|name| ids.node(name)).unwrap_or_default();
-        tables.class_params[id as usize] = share::of_class(class, link.rate_bps);
+        tables.class_params[id as usize] = share::of_class(class, link.most_bps());
         tables.class_params[id as usize].node = node as u8;
         tables.class_params[id as usize].burst_bytes = burst_bytes(link, class);
+        if let Some(dscp) = link.dscp_of(class) {
+            tables.rules.dscp[id as usize] = dscp + 1;
+            tables.rules.sets_dscp = 1;
+        }
         if class.is_default {
             tables.rules.default_class = id;
         }
@@ -127,9 +143,30 @@ pub fn plan(link: &Link, before: &ClassIds, questions: &Questions) -> Result<Pla
     })
 }
 
+/// Gap frames are Ethernet's: the shortest one is no shorter than any frame of the line.
+fn check_gap_frames(framing: &takt_framing) -> Result<(), PlanError> {
+    let overhead_bytes = framing.overhead_bytes;
+    if overhead_bytes > TAKT_GAP_OVERHEAD_MAX as i32 {
+        return Err(PlanError::GapOverhead { overhead_bytes });
+    }
+    let shortest = TAKT_GAP_LEN_MIN as i32 + overhead_bytes;
+    let is_ethernets = overhead_bytes >= 0
+        && i32::from(framing.least_bytes) <= shortest
+        && u32::from(framing.cells) == TAKT_CELLS_NONE;
+    match is_ethernets {
+        true => Ok(()),
+        false => Err(PlanError::GapFraming),
+    }
+}
+
 /// Whether a packet's connection is all that decides what becomes of it on an empty link.
 fn is_fast_by_connection(tables: &takt_plan) -> bool {
-    let others = tables.stations | tables.gated | tables.registered | tables.reads;
+    let others = tables.stations
+        | tables.gated
+        | tables.registered
+        | tables.reads
+        | tables.incoming
+        | tables.by_device;
     tables.sticky != 0 && others == 0 && tables.pacing == TAKT_PACING_TIMER
 }
 

@@ -7,14 +7,14 @@ use takt_algo::sys::{
 use takt_policy::{AqmKind, Class, Gate, Tenant};
 
 /// Of a class, without its node.
-pub(super) fn of_class(class: &Class, link_rate_bps: u64) -> takt_class_params {
+pub(super) fn of_class(class: &Class, link_most_bps: u64) -> takt_class_params {
     let managed = |ns| match class.aqm.kind {
         AqmKind::Off => 0,
         AqmKind::Codel | AqmKind::FqCodel => ns,
     };
     takt_class_params {
         rate_bps: class.rate_bps.unwrap_or(0),
-        ceil_bps: ceil_bps(class.rate_bps, class.ceil_bps, link_rate_bps),
+        ceil_bps: ceil_bps(class.rate_bps, class.ceil_bps, link_most_bps),
         weight_bps: weight_bps(class.weight_milli),
         floor_bps: class.floor_bps.unwrap_or(0),
         target_ns: managed(class.aqm.target_ns),
@@ -45,10 +45,10 @@ fn per_flow(class: &Class) -> u8 {
 }
 
 /// Of a tenant, without its node.
-pub(super) fn of_tenant(tenant: &Tenant, link_rate_bps: u64) -> takt_class_params {
+pub(super) fn of_tenant(tenant: &Tenant, link_most_bps: u64) -> takt_class_params {
     takt_class_params {
         rate_bps: tenant.rate_bps.unwrap_or(0),
-        ceil_bps: ceil_bps(tenant.rate_bps, tenant.ceil_bps, link_rate_bps),
+        ceil_bps: ceil_bps(tenant.rate_bps, tenant.ceil_bps, link_most_bps),
         weight_bps: weight_bps(tenant.weight_milli),
         floor_bps: tenant.floor_bps.unwrap_or(0),
         priority: tenant.priority,
@@ -67,11 +67,11 @@ pub(super) fn of_leaving() -> takt_class_params {
 
 const LEAVING_PRIORITY: u8 = 6;
 
-/// The link's own clock limits all classes, so a ceiling at its rate needs no clock of its own. A
+/// The link's own clock limits all classes, so a ceiling at the most it has needs no clock of its own. A
 /// class that is paced at its rate keeps its clock.
-fn ceil_bps(rate_bps: Option<u64>, ceil_bps: Option<u64>, link_rate_bps: u64) -> u64 {
+fn ceil_bps(rate_bps: Option<u64>, ceil_bps: Option<u64>, link_most_bps: u64) -> u64 {
     match ceil_bps {
-        Some(bps) if bps < link_rate_bps || rate_bps == Some(bps) => bps,
+        Some(bps) if bps < link_most_bps || rate_bps == Some(bps) => bps,
         _ => 0,
     }
 }

@@ -8,9 +8,12 @@
 mod fit;
 
 use serde::{Deserialize, Serialize};
-use takt_policy::{AqmKind, Class, Link, PRIORITY_BACKGROUND, Tenant};
+use takt_policy::{AqmKind, Class, Framing, Link, PRIORITY_BACKGROUND, Tenant};
 
-use crate::link::ClassIds;
+use crate::{
+    framing::{framing, line_bytes},
+    link::ClassIds,
+};
 
 /// The minor number of the link's own class, the parent of all others.
 pub const LINK_MINOR: u16 = 1;
@@ -23,6 +26,10 @@ const RATE_LEAST_BPS: u64 = 1_000;
 /// The least burst, beyond one packet: HTB's timer may be late, and the rate must not suffer.
 const BURST_NS: u64 = 20_000;
 const QUANTUM_LEAST_BYTES: u64 = 1514;
+/// A frame's header, with a VLAN tag.
+const LAYER_2_BYTES: u32 = 18;
+/// Netlink's attributes have room for a table of so many lengths.
+const LONGEST_BYTES: u32 = 16_383;
 /// Quanta differ by no more than this: a sender that keeps fewer packets queued than its class's
 /// quantum, as TCP does, cannot use its share.
 const QUANTA_APART: u64 = 10;
@@ -39,10 +46,22 @@ const FLOWS_FEW: u32 = 32;
 pub struct Tree {
     /// Of packets that the classifier does not know.
     pub default_minor: u16,
-    /// Wire bytes per frame beyond the layer 2 frame.
+    /// Bytes on the line per frame beyond those that the kernel counts; 0 with `line`.
     pub overhead_bytes: u16,
+    /// What the line carries of a frame, if that is more than an overhead.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub line: Option<Line>,
     /// Parents come before their children.
     pub nodes: Vec<Node>,
+}
+
+/// What a line carries of frames up to a length.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Line {
+    /// Of one frame.
+    pub framing: Framing,
+    /// The longest of them, as the kernel counts.
+    pub longest_bytes: u32,
 }
 
 /// A class of the tree.
@@ -124,12 +143,38 @@ pub fn tree(link: &Link, ids: &ClassIds, mtu_bytes: u32) -> Tree {
         let below = siblings(link, Some(tenant));
         grow(link, ids, mtu_bytes, &below, room_bps, minor, &mut nodes);
     }
+    let line = line(link, mtu_bytes);
     let default = link.classes.iter().find(|class| class.is_default);
     let default = default.and_then(|class| ids.id(&class.name));
     Tree {
         default_minor: minor_of(default.unwrap_or_default()),
-        overhead_bytes: link.overhead_bytes as u16,
+        overhead_bytes: match &line {
+            None => u16::try_from(link.framing.overhead_bytes).unwrap_or_default(),
+            Some(_) => 0,
+        },
+        line,
         nodes,
+    }
+}
+
+/// `None`: HTB itself counts all that its frames take.
+fn line(link: &Link, mtu_bytes: u32) -> Option<Line> {
+    let framing = link.framing;
+    let is_plain = !framing.is_by_frame() && framing.overhead_bytes >= 0;
+    (!is_plain).then(|| Line {
+        framing,
+        longest_bytes: mtu_bytes + LAYER_2_BYTES,
+    })
+}
+
+impl Line {
+    /// The line's bytes for each length from 0 to the longest. Longer than a table's entries can say
+    /// is no frame of an MTU up to 9,000 bytes.
+    pub fn table(&self) -> Vec<u16> {
+        let framing = framing(self.framing);
+        (0..=self.longest_bytes.min(LONGEST_BYTES))
+            .map(|bytes| u16::try_from(framing.frame_bytes(bytes)).unwrap_or(u16::MAX))
+            .collect()
     }
 }
 
@@ -247,8 +292,7 @@ fn quantum_bytes(weight_milli: u64, lightest_milli: u64) -> u32 {
 
 /// One packet, and what the rate lets through while the timer is late.
 fn burst_bytes(rate_bps: u64, link: &Link, mtu_bytes: u32) -> u32 {
-    const LAYER_2_BYTES: u64 = 18;
-    let packet = u64::from(mtu_bytes) + LAYER_2_BYTES + u64::from(link.overhead_bytes);
+    let packet = line_bytes(link.framing, u64::from(mtu_bytes + LAYER_2_BYTES));
     let late = u128::from(rate_bps) * u128::from(BURST_NS) / 8_000_000_000;
     (packet + late as u64).min(u64::from(u32::MAX)) as u32
 }

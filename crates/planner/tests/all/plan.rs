@@ -371,3 +371,20 @@ fn stations_are_told_apart_on_the_links_of_radio_and_nowhere_else() {
         [wire, wire]
     );
 }
+
+#[test]
+fn rules_have_the_dscp_that_classes_set() {
+    let text = "[link.eth0]\nrate = \"1gbit\"\n\
+                [[link.eth0.class]]\nname = \"calls\"\nmatch = { dscp = 46 }\nset_dscp = 34\n";
+    let rules = |text: &str| {
+        let plan = planned(text, &ClassIds::default());
+        let of = |name: &str| plan.tables.rules.dscp[plan.ids.id(name).unwrap() as usize];
+        (plan.tables.rules.sets_dscp, of("calls"), of("default"))
+    };
+    assert_eq!(rules(text), (1, 35, 0));
+    assert_eq!(
+        rules(&text.replacen("rate", "wash = true\nrate", 1)),
+        (1, 35, 1)
+    );
+    assert_eq!(rules(&text.replace("set_dscp = 34\n", "")), (0, 0, 0));
+}

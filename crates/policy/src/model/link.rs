@@ -5,6 +5,8 @@ use std::ops::RangeInclusive;
 
 use serde::Serialize;
 
+use super::Framing;
+
 /// The priority named `"background"`: after everything else.
 pub const PRIORITY_BACKGROUND: u8 = 7;
 
@@ -22,10 +24,18 @@ pub const DEFAULT_CLASS: &str = "default";
 pub struct Link {
     /// The network device's name.
     pub device: String,
-    /// Bits per second on the wire.
+    /// Bits per second on the wire; of a line that changes, while nothing is measured.
     pub rate_bps: u64,
-    /// Wire bytes per frame beyond the layer 2 frame.
-    pub overhead_bytes: u32,
+    /// Whether the link has no rate, and its device decides what it takes (`rate = "line"`);
+    /// `rate_bps` is the most that there is then.
+    #[serde(skip_serializing_if = "is_false")]
+    pub by_device: bool,
+    /// How far the rate of a line that changes may go; `None`: it is fixed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub autorate: Option<Autorate>,
+    /// What the wire carries of a frame.
+    #[serde(flatten)]
+    pub framing: Framing,
     /// How packets are spaced.
     pub pacing: Pacing,
     /// What happens to large segments.
@@ -43,6 +53,11 @@ pub struct Link {
     /// Whether a queued pure acknowledgement of TCP is replaced by a newer one of its flow, as on a
     /// crowd's access point.
     pub thins_acks: bool,
+    /// What has equal parts of a class's capacity, where its flows take turns.
+    pub share: Sharing,
+    /// Whether packets of classes that set no DSCP get that of best effort, 0.
+    #[serde(skip_serializing_if = "is_false")]
+    pub wash: bool,
     /// What happens when another program replaces takt's qdisc.
     pub on_conflict: OnConflict,
     /// What carries it out; `None`: the cheapest that keeps everything on the host's kernel.
@@ -61,6 +76,29 @@ pub struct Link {
     pub classes: Vec<Class>,
 }
 
+/// The bounds of a line that changes, and what measures it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Autorate {
+    /// What the line always has.
+    pub min_bps: u64,
+    /// What it has at best.
+    pub max_bps: u64,
+    /// The hosts beyond the line that are asked for its delay.
+    pub reflectors: Vec<IpAddr>,
+}
+
+impl Link {
+    /// The least rate that it may have.
+    pub fn least_bps(&self) -> u64 {
+        { self.autorate.as_ref() }.map_or(self.rate_bps, |autorate| autorate.min_bps)
+    }
+
+    /// The most that it may have.
+    pub fn most_bps(&self) -> u64 {
+        { self.autorate.as_ref() }.map_or(self.rate_bps, |autorate| autorate.max_bps)
+    }
+}
+
 /// How frames are spaced on the wire.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
@@ -69,6 +107,29 @@ pub enum Pacing {
     Timer,
     /// PAUSE frames of exactly the missing length.
     Gap,
+}
+
+/// What has equal parts of a class's capacity, where its flows take turns.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Sharing {
+    /// Flows.
+    Flows,
+    /// Hosts that send, and each one's flows within it.
+    Sources,
+    /// Hosts that receive, and each one's flows within it.
+    Destinations,
+}
+
+impl Sharing {
+    /// Of the answers.
+    pub(crate) fn reversed(self) -> Self {
+        match self {
+            Self::Flows => Self::Flows,
+            Self::Sources => Self::Destinations,
+            Self::Destinations => Self::Sources,
+        }
+    }
 }
 
 /// What happens to a packet whose departure time is beyond the horizon.
@@ -184,6 +245,9 @@ pub struct Class {
     /// Whether the link may be carried out by a backend that does not keep all that the class asks
     /// for.
     pub best_effort: bool,
+    /// The DSCP that its packets get, from 0 to 63; `None`: the link decides.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub set_dscp: Option<u8>,
     /// A packet belongs to the class if any of these matches. Empty only in the default class.
     pub matches: Vec<Match>,
     /// Whether it is the default class.
@@ -311,6 +375,25 @@ pub struct Mark {
     pub value: u32,
     /// The bits that are compared.
     pub mask: u32,
+}
+
+// By reference, as serde wants it.
+fn is_false(value: &bool) -> bool {
+    !value
+}
+
+impl Link {
+    /// The DSCP that packets of one of its classes get; `None`: they keep theirs.
+    pub fn dscp_of(&self, class: &Class) -> Option<u8> {
+        class.set_dscp.or(self.wash.then_some(0))
+    }
+
+    /// Whether it changes the DSCP of packets.
+    pub fn sets_dscp(&self) -> bool {
+        self.classes
+            .iter()
+            .any(|class| self.dscp_of(class).is_some())
+    }
 }
 
 impl Prefix {

@@ -3,10 +3,12 @@
 
 mod beats;
 mod crowd;
+mod framing;
 mod link;
 mod radio;
 
 pub use beats::*;
 pub use crowd::*;
+pub use framing::*;
 pub use link::*;
 pub use radio::*;

@@ -26,6 +26,8 @@ pub(crate) use beats::{GRID_MIN_NS, ReadBeats};
 pub(crate) use crowd::ReadCrowd;
 use keys::{Key, Schema, Takes};
 pub(crate) use link::ReadLink;
+pub(crate) use link::aqm::MAX_NS as AQM_MAX_NS;
+pub(crate) use link::autorate::ReadRange;
 pub(crate) use link::burst::{CLASS_NS as BURST_OF_CLASS_NS, SHARED_TIMES as BURST_SHARED_TIMES};
 pub(crate) use link::class::ReadClass;
 pub(crate) use link::matching::ReadMatch;

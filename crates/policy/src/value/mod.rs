@@ -13,6 +13,7 @@ pub(crate) mod endpoint;
 pub(crate) mod exact;
 mod foreign;
 pub(crate) mod fraction;
+pub(crate) mod framing;
 pub(crate) mod join;
 pub(crate) mod mark;
 mod meant;
@@ -24,6 +25,7 @@ pub(crate) mod prefix;
 pub(crate) mod priority;
 pub(crate) mod proto;
 pub(crate) mod rate;
+pub(crate) mod reflector;
 pub(crate) mod weight;
 
 use serde_json::{Value, json};

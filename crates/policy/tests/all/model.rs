@@ -2,8 +2,9 @@
 
 use serde_json::json;
 use takt_policy::{
-    AqmKind, Code, Crowd, CrowdRole, Family, Gate, Link, Mark, OnConflict, Pacing, Packets, Point,
-    Question, Radio, RadioSource, Report, Tenant, User, WeightLaw, format_rate, parse,
+    AqmKind, Beyond, Cells, Code, Crowd, CrowdRole, Family, Framing, Gate, Link, Mark, OnConflict,
+    Pacing, Packets, Point, Question, Radio, RadioSource, Report, Tenant, User, WeightLaw,
+    format_rate, parse,
 };
 
 fn link(text: &str) -> Link {
@@ -33,7 +34,7 @@ fn codes(text: &str) -> Vec<&'static str> {
 fn a_link_alone_has_the_default_class() {
     let link = link("\n[link.eth0]\nrate = \"2.5gbit\"\n");
     assert_eq!(link.rate_bps, 2_500_000_000);
-    assert_eq!(link.overhead_bytes, 0);
+    assert_eq!(link.framing, Framing::default());
     assert_eq!(link.pacing, Pacing::Timer);
     assert_eq!(link.packets, Packets::Auto);
     assert_eq!(link.tenants, []);
@@ -100,7 +101,7 @@ fn classes_keep_their_order_and_have_their_defaults() {
         match = { proto = "udp" }
         "#,
     );
-    assert_eq!(link.overhead_bytes, 24);
+    assert_eq!(link.framing.overhead_bytes, 24);
     assert_eq!(link.packets, Packets::Gso);
     assert_eq!(link.lag_max_ns, 100_000);
     let seen: Vec<_> = link
@@ -664,7 +665,7 @@ fn a_download_has_its_links_classes_the_other_way_round() {
     assert_eq!(download.device, "wan0.download");
     assert_eq!(download.download_of.as_deref(), Some("wan0"));
     assert_eq!(
-        (download.rate_bps, download.overhead_bytes),
+        (download.rate_bps, download.framing.overhead_bytes),
         (240_000_000, 18)
     );
     assert_eq!(download.on_conflict, OnConflict::Restore);
@@ -711,4 +712,209 @@ fn any_link_may_thin_acknowledgements_but_no_download() {
         links("[link.wan0]\nrate = \"5mbit\"\nacks = \"thin\"\ndownload = { rate = \"99mbit\" }\n");
     let thins: Vec<bool> = links.iter().map(|link| link.thins_acks).collect();
     assert_eq!(thins, [true, false]);
+}
+
+#[test]
+fn packets_get_the_dscp_of_their_class_or_link() {
+    let links = links(
+        "[link.wan0]\nrate = \"38mbit\"\nwash = true\ndownload = { rate = \"240mbit\" }\n\
+         [[link.wan0.class]]\nname = \"calls\"\nmatch = { dscp = \"ef\" }\nset_dscp = \"AF41\"\n\
+         [link.lan0]\nrate = \"1gbit\"\n\
+         download = { rate = \"1gbit\", wash = true }\n\
+         [[link.lan0.class]]\nname = \"bulk\"\nmatch = { dst_port = 1 }\nset_dscp = 1\n\
+         [link.eth0]\nrate = \"1gbit\"\nwash = true\n\
+         download = { rate = \"1gbit\", wash = false }\n",
+    );
+    let set = links.iter().map(|link| {
+        let classes = link.classes.iter().map(|class| link.dscp_of(class));
+        (&*link.device, classes.collect::<Vec<_>>(), link.sets_dscp())
+    });
+    assert_eq!(
+        set.collect::<Vec<_>>(),
+        [
+            ("wan0", vec![Some(34), Some(0)], true),
+            ("wan0.download", vec![Some(34), Some(0)], true),
+            ("lan0", vec![Some(1), None], true),
+            ("lan0.download", vec![Some(1), Some(0)], true),
+            ("eth0", vec![Some(0)], true),
+            ("eth0.download", vec![None], false),
+        ]
+    );
+}
+
+/// As docs/policy.md writes it out.
+const DIFFSERV4: &str = r#"
+[[link.wan0.class]]
+name = "voice"
+floor = "4mbit"
+match = [
+  { dscp = "cs4" }, { dscp = "cs5" }, { dscp = "cs6" }, { dscp = "cs7" }, { dscp = "va" }, { dscp = "ef" },
+]
+[[link.wan0.class]]
+name = "video"
+floor = "8mbit"
+match = [
+  { dscp = "cs2" }, { dscp = "cs3" }, { dscp = "af21" }, { dscp = "af22" }, { dscp = "af23" }, { dscp = "af31" },
+  { dscp = "af32" }, { dscp = "af33" }, { dscp = "af41" }, { dscp = "af42" }, { dscp = "af43" }, { dscp = 4 },
+]
+[[link.wan0.class]]
+name = "bulk"
+floor = "1mbit"
+match = [{ dscp = "cs1" }, { dscp = "le" }]
+[[link.wan0.class]]
+name = "default"
+priority = 5
+"#;
+
+/// Without the lines of their classes.
+fn at_any_line(mut links: Vec<Link>) -> Vec<Link> {
+    for class in links.iter_mut().flat_map(|link| &mut link.classes) {
+        class.line = 0;
+    }
+    links
+}
+
+#[test]
+fn a_preset_is_the_policy_that_it_stands_for() {
+    let own =
+        "[[link.wan0.class]]\nname = \"calls\"\nrate = \"1mbit\"\nmatch = { dscp = \"ef\" }\n";
+    for own in ["", own] {
+        let link = "[link.wan0]\nrate = \"16mbit\"\n";
+        let without_ef = match own {
+            "" => DIFFSERV4.to_owned(),
+            _ => DIFFSERV4.replace(", { dscp = \"ef\" },", ","),
+        };
+        let written = links(&format!("{link}{own}{without_ef}"));
+        let mut preset = links(&format!("{link}preset = \"diffserv4\"\n{own}"));
+        for class in &mut preset[0].classes {
+            let of_own = |entry: &takt_policy::Match| !own.is_empty() && entry.dscp == Some(46);
+            if class.name == "voice" {
+                class.matches.retain(|entry| !of_own(entry));
+            }
+        }
+        assert_eq!(at_any_line(preset), at_any_line(written));
+    }
+}
+
+#[test]
+fn a_download_has_its_links_preset_with_shares_of_its_own_rate() {
+    let links = links(
+        "[link.wan0]\nrate = \"16mbit\"\npreset = \"diffserv4\"\ndownload = { rate = \"1.6mbit\" }\n\
+         [[link.wan0.class]]\nname = \"web\"\nmatch = { dst_port = 443 }\n\
+         [link.lan0]\nrate = \"16mbit\"\npreset = \"diffserv4\"\n\
+         [[link.lan0.class]]\nname = \"default\"\nweight = 2\n\
+         [link.lan0.download]\nrate = \"32mbit\"\n\
+         [link.eth0]\nrate = \"16mbit\"\n\
+         download = { rate = \"32mbit\", preset = \"diffserv4\" }\n\
+         [[link.eth0.class]]\nname = \"web\"\nmatch = { dst_port = 443 }\n\
+         [link.eth1]\nrate = \"16mbit\"\npreset = \"diffserv4\"\n\
+         [link.eth1.download]\nrate = \"32mbit\"\n\
+         [[link.eth1.download.class]]\nname = \"web\"\nmatch = { src_port = 443 }\n",
+    );
+    let floors = |index: usize| {
+        let link: &Link = &links[index];
+        let classes = link.classes.iter();
+        let floors =
+            classes.map(|class| (&*class.name, class.floor_bps.unwrap_or_default() / 1000));
+        floors.collect::<Vec<_>>()
+    };
+    let [web, default] = [("web", 0), ("default", 0)];
+    let of_link = [("voice", 4000), ("video", 8000), ("bulk", 1000)];
+    let of_download = [("voice", 8000), ("video", 16_000), ("bulk", 2000)];
+    assert_eq!(floors(0), [&[web][..], &of_link, &[default]].concat());
+    let slow = [("voice", 400), ("video", 800), ("bulk", 100)];
+    assert_eq!(floors(1), [&[web][..], &slow, &[default]].concat());
+    assert_eq!(links[1].classes[0].matches[0].src_ports, [443..=443]);
+    // The default class of the file stays, in both directions.
+    assert_eq!(floors(3), [&[default][..], &of_download].concat());
+    assert_eq!(links[3].classes[0].weight_milli, 2000);
+    // One of its own divides the download by itself, and so do classes.
+    assert_eq!(floors(5), [&of_download[..], &[default]].concat());
+    assert_eq!(floors(7), [web, default]);
+}
+
+#[test]
+fn a_framing_has_a_name_or_parts() {
+    let framings = |keys: &str, of_download: &str| {
+        let links = links(&format!(
+            "[link.wan0]\nrate = \"10mbit\"\n{keys}\n[link.wan0.download]\nrate = \"20mbit\"\n{of_download}\n"
+        ));
+        [links[0].framing, links[1].framing]
+    };
+    let vdsl2 = Framing {
+        overhead_bytes: 30,
+        min_frame_bytes: 0,
+        cells: Cells::Ptm,
+        beyond: Beyond::Packet,
+    };
+    let parts = Framing {
+        overhead_bytes: 8,
+        min_frame_bytes: 64,
+        cells: Cells::Atm,
+        beyond: Beyond::Frame,
+    };
+    let named = "framing = \"pppoe-vdsl2\"";
+    let in_parts = "overhead = 8\nmin_frame = 64\ncells = \"atm\"";
+    let least = Framing {
+        min_frame_bytes: 64,
+        ..Framing::default()
+    };
+    assert_eq!(framings(named, ""), [vdsl2, vdsl2]);
+    assert_eq!(framings(in_parts, ""), [parts, parts]);
+    // A download that says something of it says all.
+    assert_eq!(framings(named, in_parts), [vdsl2, parts]);
+    assert_eq!(framings(in_parts, "min_frame = 64"), [parts, least]);
+    assert_eq!(
+        framings(named, "framing = \"raw\""),
+        [vdsl2, Framing::default()]
+    );
+    // Of a device whose packets have 14 bytes of header, and of one whose packets have none.
+    assert_eq!(vdsl2.on_device(14).overhead_bytes, 16);
+    assert_eq!(vdsl2.on_device(0).overhead_bytes, 30);
+    assert_eq!(parts.on_device(14), parts);
+}
+
+#[test]
+fn a_line_that_changes_has_bounds_and_begins_at_the_base() {
+    let text = "[link.wan0]\nreflectors = [\"9.9.9.9\", \"2620:fe::fe\"]\n\
+                rate = { min = \"5mbit\", base = \"20mbit\", max = \"60mbit\" }\n\
+                [[link.wan0.class]]\nname = \"web\"\nmatch = { proto = \"tcp\" }\nceil = \"50mbit\"\n\
+                [link.wan0.download]\n\
+                rate = { min = \"10mbit\", base = \"100mbit\", max = \"200mbit\" }\n";
+    let links = links(text);
+    let [wan0, download] = links.as_slice() else {
+        panic!("two directions");
+    };
+    assert_eq!(wan0.rate_bps, 20_000_000);
+    assert_eq!((wan0.least_bps(), wan0.most_bps()), (5_000_000, 60_000_000));
+    // More than the base, and less than the line has at best.
+    assert_eq!(wan0.classes[0].ceil_bps, Some(50_000_000));
+    assert_eq!(download.rate_bps, 100_000_000);
+    for link in &links {
+        let autorate = link.autorate.as_ref().unwrap();
+        let reflectors = autorate.reflectors.iter().map(ToString::to_string);
+        assert_eq!(reflectors.collect::<Vec<_>>(), ["9.9.9.9", "2620:fe::fe"]);
+    }
+
+    // One direction may be fixed.
+    let only = text.replace(
+        "{ min = \"5mbit\", base = \"20mbit\", max = \"60mbit\" }",
+        "\"60mbit\"",
+    );
+    let links = self::links(&only);
+    assert_eq!(links[0].autorate, None);
+    assert!(links[1].autorate.is_some());
+}
+
+#[test]
+fn a_links_device_may_decide_instead_of_a_rate() {
+    let text = "[link.eth0]\nrate = \"line\"\n[link.eth1]\nrate = \"1mbit\"\n\
+                [[link.eth0.class]]\nname = \"a\"\nrate = \"3mbit\"\nmatch = { proto = \"udp\" }\n";
+    let policy = takt_policy::parse("a.toml", text).unwrap();
+    let by_device = policy.links.iter().map(|link| link.by_device);
+    assert_eq!(by_device.collect::<Vec<_>>(), [true, false]);
+    assert_eq!(policy.links[0].classes[0].rate_bps, Some(3_000_000));
+    // It is left out where it says nothing.
+    let shown = serde_json::to_string(&policy.links[1]).unwrap();
+    assert!(!shown.contains("by_device"), "{shown}");
 }

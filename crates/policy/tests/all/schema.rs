@@ -169,6 +169,10 @@ fn defaults_are_what_the_parser_takes() {
 /// Each spelling of a value that the parser takes, and its key.
 const RIGHT: &[(&str, &str)] = &[
     ("link", "overhead = 0x18"),
+    ("link", "framing = \"docsis\""),
+    ("link", "framing = \"pppoe-ptm ether-vlan\""),
+    ("link", "min_frame = 64"),
+    ("link", "cells = \"atm\""),
     ("link", "lag_max = \"0.5ms\""),
     ("tenant", "rate = \"0.5GBIT\""),
     ("tenant", "weight = 2"),
@@ -236,6 +240,13 @@ fn mistakes_are_refused_by_both() {
         ("link", "lag_max = 1"),
         ("link", "lag_max = \"1 ms\""),
         ("link", "overhead = 257"),
+        ("link", "framing = \"dsl\""),
+        (
+            "link",
+            "framing = \"docsis ether-vlan ether-vlan ether-vlan\"",
+        ),
+        ("link", "min_frame = 257"),
+        ("link", "cells = \"ATM\""),
         ("link", "overhead = \"24\""),
         ("link", "pacing = \"GAP\""),
         ("link", "ecn = \"true\""),

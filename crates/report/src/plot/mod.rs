@@ -47,7 +47,7 @@ pub struct Figure {
 
 /// Every figure for which the report has metrics.
 pub fn figures(report: &Report) -> Vec<Figure> {
-    let draw: [fn(&Report) -> Option<Figure>; 11] = [
+    let draw: [fn(&Report) -> Option<Figure>; 13] = [
         air::figure,
         windows::figure,
         crowd::figure,
@@ -56,6 +56,8 @@ pub fn figures(report: &Report) -> Vec<Figure> {
         transfer::figure,
         rate_error::figure,
         ranges::spacing,
+        ranges::down,
+        ranges::up,
         shares::figure,
         histograms::figure,
         cost::figure,

@@ -14,8 +14,10 @@ const RIGHT: f64 = WIDTH - 96.0;
 const TOP: f64 = 58.0;
 const ROW: f64 = 20.0;
 const CASE_GAP: f64 = 12.0;
-/// Clocks count whole nanoseconds, so smaller values are drawn as one.
+/// Clocks count whole nanoseconds.
 const FLOOR_NS: f64 = 1.0;
+/// Less than a frame takes on the fastest of a gateway's lines.
+const LINE_FLOOR_NS: f64 = 10_000.0;
 
 /// What is measured, and how it is told.
 struct Measure {
@@ -24,6 +26,8 @@ struct Measure {
     title: &'static str,
     caption: &'static str,
     label: &'static str,
+    /// Smaller values are drawn as this one.
+    floor_ns: f64,
 }
 
 const SPACING: Measure = Measure {
@@ -34,6 +38,7 @@ const SPACING: Measure = Measure {
               the thick line reaches from the median (hollow) to the 99th percentile (solid), \
               the thin one on to the worst gap of the run; further left is better.",
     label: "Spacing error, median to 99th percentile, for each case and scheduler",
+    floor_ns: FLOOR_NS,
 };
 
 const DELAY: Measure = Measure {
@@ -44,11 +49,42 @@ const DELAY: Measure = Measure {
               median (hollow) to the 99th percentile (solid), the thin one on to the longest; \
               further left is better.",
     label: "Delay, median to 99th percentile, for each class and scheduler",
+    floor_ns: FLOOR_NS,
+};
+
+const DOWN: Measure = Measure {
+    metric: "ping_down",
+    axis: "later than without load, down",
+    title: "Pings into the house",
+    caption: "How much later packets come in when the line is full: the thick line reaches from \
+              the median (hollow) to the 99th percentile (solid), the thin one on to the longest; \
+              further left is better.",
+    label: "Added delay of pings downwards, median to 99th percentile, for each case and scheduler",
+    floor_ns: LINE_FLOOR_NS,
+};
+
+const UP: Measure = Measure {
+    metric: "ping_up",
+    axis: "later than without load, up",
+    title: "Pings out of the house",
+    caption: "The same of packets that go out.",
+    label: "Added delay of pings upwards, median to 99th percentile, for each case and scheduler",
+    floor_ns: LINE_FLOOR_NS,
 };
 
 pub fn spacing(report: &Report) -> Option<Figure> {
     let cases = plotted_cases(report, "spacing_error_p99_ns");
     figure(&SPACING, &cases)
+}
+
+/// Of a gateway's hosts, from the internet.
+pub fn down(report: &Report) -> Option<Figure> {
+    figure(&DOWN, &plotted_cases(report, "ping_down_p99_ns"))
+}
+
+/// Likewise, to the internet.
+pub fn up(report: &Report) -> Option<Figure> {
+    figure(&UP, &plotted_cases(report, "ping_up_p99_ns"))
 }
 
 /// Of classes, too.
@@ -73,7 +109,7 @@ fn figure(measure: &Measure, cases: &[Case]) -> Option<Figure> {
         reaches
             .iter()
             .flat_map(|reach| [reach.p50_ns, reach.p99_ns, reach.max_ns]),
-        FLOOR_NS,
+        measure.floor_ns,
         (left, RIGHT),
     )?;
     let drawing = html! {

@@ -47,19 +47,24 @@ pub fn setup(policy: &str, traffic: &str) -> Setup {
 pub fn qdisc(name: &str, setup: &Setup) -> Box<dyn Qdisc> {
     const MTU_BYTES: u32 = 1500;
     const FIFO_PACKETS: u32 = 1000;
+    // tc-htb(8): what the ceiling lets through in one tick at least; this is one of 1000 Hz.
+    const EXPERTS_BURST_NS: u64 = 1_000_000;
     let (link, ids) = (&setup.link, &setup.ids);
     match name {
         "takt" | "takt-gap" => Box::new(Takt::new(setup.tables.clone())),
         "takt-tree" => Box::new(Htb::new(&tree(link, ids, MTU_BYTES))),
+        "htb" => {
+            let mut tree = tree(link, ids, MTU_BYTES);
+            for node in &mut tree.nodes {
+                node.burst_bytes = (node.ceil_bps * EXPERTS_BURST_NS / 8 / NS_PER_S) as u32;
+            }
+            Box::new(Htb::new(&tree))
+        }
         "takt-departure" => Box::new(Departure::new(&departure(link, ids, MTU_BYTES))),
-        "pspacer" => Box::new(PsPacer::new(
-            link.rate_bps,
-            link.overhead_bytes,
-            &setup.classes,
-        )),
+        "pspacer" => Box::new(PsPacer::new(link.rate_bps, link.framing, &setup.classes)),
         "cake" => Box::new(Cake::new(CakeTerms {
             rate_bps: link.rate_bps,
-            overhead_bytes: link.overhead_bytes,
+            framing: link.framing,
         })),
         "fq" => Box::new(Fq::new(FqTerms::default())),
         "fq_codel" => Box::new(FqCodel::new(FqCodelTerms::default())),

@@ -77,14 +77,11 @@ pub fn peer(name: Name, setup: &Setup) -> Named {
         Name::Tbf => Box::new(Tbf::new(tbf_of(setup))),
         Name::Cake => Box::new(Cake::new(CakeTerms {
             rate_bps: link.rate_bps,
-            overhead_bytes: link.overhead_bytes,
+            framing: link.framing,
         })),
         Name::FqCodel => Box::new(FqCodel::new(FqCodelTerms::default())),
         Name::Fq => Box::new(Fq::new(FqTerms::default())),
-        Name::Pspacer => {
-            let overhead_bytes = link.overhead_bytes;
-            Box::new(PsPacer::new(link.rate_bps, overhead_bytes, &setup.classes))
-        }
+        Name::Pspacer => Box::new(PsPacer::new(link.rate_bps, link.framing, &setup.classes)),
         Name::Edt => Box::new(Edt::new(&setup.classes, Fq::new(FqTerms::default()))),
     };
     let value = name.to_possible_value();
@@ -97,7 +94,7 @@ fn tbf_of(setup: &Setup) -> TbfTerms {
     let bytes = |ns: u64| u128::from(rate_bps) * u128::from(ns) / 8_000_000_000;
     TbfTerms {
         rate_bps,
-        overhead_bytes: setup.link.overhead_bytes,
+        framing: setup.link.framing,
         burst_bytes: bytes(TBF_BURST_NS).max(2 * u128::from(MTU_BYTES)) as u32,
         limit_bytes: bytes(TBF_QUEUE_NS).max(20 * u128::from(MTU_BYTES)) as u64,
     }

@@ -128,6 +128,14 @@ impl Collector {
         }
     }
 
+    /// A flow's transfer has arrived.
+    pub fn complete(&mut self, flow: u32, took_ns: u64, now_ns: u64) {
+        if self.counts(now_ns) {
+            let place = self.places[flow as usize];
+            self.tallies[place.tally as usize].2.transfers.add(took_ns);
+        }
+    }
+
     /// A packet is lost.
     pub fn lose(&mut self, loss: &Loss, now_ns: u64) {
         let place = self.places[loss.packet.flow as usize];

@@ -9,4 +9,4 @@ mod tally;
 
 pub(crate) use collector::{Collector, Passage};
 pub(crate) use summary::Taken;
-pub use summary::{Delay, Figures, Held, Lost, Outcome, Spacing, StationFigures};
+pub use summary::{Delay, Figures, Held, Lost, Outcome, Spacing, StationFigures, Transfer};

@@ -66,6 +66,10 @@ pub struct Figures {
     pub lost: Lost,
     /// From arrival to the last bit on the wire. `null` without packets.
     pub delay: Option<Delay>,
+    /// From a transfer's beginning to the arrival of its last byte. Without transfers it is left
+    /// out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub transfer: Option<Transfer>,
     /// How far packets that waited were from the distance that their clock's rate asks for. `null`
     /// without such packets.
     pub spacing_error: Option<Spacing>,
@@ -108,6 +112,19 @@ pub struct Delay {
     pub p99_ns: u64,
     /// 99.9 %.
     pub p999_ns: u64,
+    /// The longest.
+    pub max_ns: u64,
+}
+
+/// How long transfers took, to one in a hundred; the maximum is exact.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Transfer {
+    /// How many have arrived.
+    pub count: u64,
+    /// The median.
+    pub p50_ns: u64,
+    /// 99 %.
+    pub p99_ns: u64,
     /// The longest.
     pub max_ns: u64,
 }
@@ -234,6 +251,7 @@ fn figures(name: &str, tally: &Tally, measured_ns: u64) -> Figures {
             on_air_packets: tally.on_air_packets,
         },
         delay: delay(&tally.delay),
+        transfer: transfer(&tally.transfers),
         spacing_error: spacing(&tally.spacing_error),
         held: held(tally),
         rate_curve_bps: Vec::new(),
@@ -245,6 +263,15 @@ fn delay(times: &Times) -> Option<Delay> {
         p50_ns: times.quantile_ns(0.5),
         p99_ns: times.quantile_ns(0.99),
         p999_ns: times.quantile_ns(0.999),
+        max_ns: times.max_ns(),
+    })
+}
+
+fn transfer(times: &Times) -> Option<Transfer> {
+    (times.count() > 0).then(|| Transfer {
+        count: times.count(),
+        p50_ns: times.quantile_ns(0.5),
+        p99_ns: times.quantile_ns(0.99),
         max_ns: times.max_ns(),
     })
 }

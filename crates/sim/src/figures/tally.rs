@@ -72,6 +72,7 @@ pub(crate) struct Tally {
     pub beyond_packets: u64,
     pub on_air_packets: u64,
     pub delay: Times,
+    pub transfers: Times,
     pub spacing_error: Times,
     pub held: HeldSums,
 }
@@ -97,6 +98,7 @@ impl Tally {
         self.beyond_packets += other.beyond_packets;
         self.on_air_packets += other.on_air_packets;
         self.delay.merge(&other.delay);
+        self.transfers.merge(&other.transfers);
         self.spacing_error.merge(&other.spacing_error);
         self.held.behind_own_ns += other.held.behind_own_ns;
         self.held.by_clock_ns += other.held.by_clock_ns;

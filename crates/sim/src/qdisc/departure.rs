@@ -3,7 +3,10 @@
 //!
 //! Left out: stamps of senders.
 
-use takt_algo::{Activity, SharedClock, sys::TAKT_SHARED_BITS};
+use takt_algo::{
+    Activity, SharedClock,
+    sys::{TAKT_SHARED_BITS, takt_framing},
+};
 use takt_planner::departure::Departure as Terms;
 
 use super::{Answer, Fq, FqTerms, Qdisc};
@@ -19,7 +22,7 @@ struct Clock {
 
 /// Clocks and fq.
 pub struct Departure {
-    overhead_bytes: u32,
+    framing: takt_framing,
     clocks: Vec<Clock>,
     activity: Option<Activity>,
     fq: Fq,
@@ -44,7 +47,7 @@ impl Departure {
         let mut clocks: Vec<Clock> = clocks.collect();
         clocks.sort_unstable_by_key(|clock| clock.class);
         Self {
-            overhead_bytes: terms.overhead_bytes,
+            framing: takt_planner::framing(terms.framing),
             clocks,
             activity: terms
                 .is_oversubscribed
@@ -67,7 +70,7 @@ impl Departure {
             return Some(0);
         };
         let clock = &self.clocks[at];
-        let bytes = packet.bytes + self.overhead_bytes;
+        let bytes = self.framing.frame_bytes(packet.bytes);
         let mut cost = clock.shared.cost(bytes.into());
         if let Some(activity) = &self.activity {
             cost = activity.scaled(cost, now_ns);

@@ -10,6 +10,9 @@
 
 use std::collections::VecDeque;
 
+use takt_algo::sys::takt_framing;
+use takt_policy::Framing;
+
 use super::{Answer, Qdisc};
 use crate::{
     packet::{Flow, Loss, Packet, Why},
@@ -35,7 +38,7 @@ struct Class {
 /// A link with a clock in bytes.
 pub struct PsPacer {
     link_bps: u64,
-    overhead_bytes: u32,
+    framing: takt_framing,
     clock_bytes: u64,
     /// The fastest first.
     classes: Vec<Class>,
@@ -43,7 +46,7 @@ pub struct PsPacer {
 
 impl PsPacer {
     /// A link of this rate; classes without a rate of their own take the gaps.
-    pub fn new(link_bps: u64, overhead_bytes: u32, classes: &[ClassTerms]) -> Self {
+    pub fn new(link_bps: u64, framing: Framing, classes: &[ClassTerms]) -> Self {
         let classes = classes.iter().map(|class| Class {
             id: class.id,
             rate_bps: class.pace_bps.unwrap_or(0),
@@ -55,14 +58,14 @@ impl PsPacer {
         classes.sort_by_key(|class| std::cmp::Reverse(class.rate_bps));
         Self {
             link_bps,
-            overhead_bytes,
+            framing: takt_planner::framing(framing),
             clock_bytes: 0,
             classes,
         }
     }
 
     fn wire_bytes(&self, bytes: u64) -> u64 {
-        bytes + u64::from(self.overhead_bytes)
+        self.framing.frame_bytes(bytes as u32).into()
     }
 
     /// The first due class with packets, or one without a rate.

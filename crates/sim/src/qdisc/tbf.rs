@@ -5,6 +5,8 @@
 
 use std::collections::VecDeque;
 
+use takt_policy::Framing;
+
 use super::{
     Answer, Qdisc,
     cost::{Cost, burst_ns},
@@ -16,8 +18,8 @@ use crate::packet::{Flow, Loss, Packet, Why};
 pub struct TbfTerms {
     /// The rate.
     pub rate_bps: u64,
-    /// Bytes of each packet beyond its frame.
-    pub overhead_bytes: u32,
+    /// What the line carries of a frame.
+    pub framing: Framing,
     /// What may leave at once.
     pub burst_bytes: u32,
     /// What may be queued.
@@ -95,7 +97,7 @@ impl Tbf {
     fn with(terms: TbfTerms, queue: Queue) -> Self {
         let buffer_ns = burst_ns(terms.burst_bytes, terms.rate_bps);
         Self {
-            cost: Cost::new(terms.rate_bps, terms.overhead_bytes),
+            cost: Cost::new(terms.rate_bps, terms.framing),
             buffer_ns,
             tokens_ns: buffer_ns,
             checked_ns: 0,

@@ -6,17 +6,25 @@ mod bursts;
 mod paced;
 mod replay;
 mod request;
+mod rounds;
 mod tcp;
 
 use std::sync::Arc;
 
 use takt_policy::traffic::{Kind, Source};
 
-use crate::{capture::Arrival, event::What, packet::Packet, random::Random};
+use crate::{
+    capture::Arrival,
+    event::What,
+    packet::{Packet, Why},
+    random::Random,
+};
 
 use self::{
     backlog::Backlog, bursts::Bursts, paced::Paced, replay::Replay, request::Request, tcp::Tcp,
 };
+
+pub(crate) use self::rounds::Rounds;
 
 /// What a sender wants to do now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -113,9 +121,9 @@ impl Sender {
     }
 
     /// A packet was lost on this host. Returns when the sender wakes for it.
-    pub fn lost(&mut self, now_ns: u64) -> Option<u64> {
+    pub fn lost(&mut self, now_ns: u64, why: Why) -> Option<u64> {
         match self {
-            Self::Backlog(sender) => Some(sender.lost(now_ns)),
+            Self::Backlog(sender) => Some(sender.lost(now_ns, why == Why::QueueFull)),
             Self::Request(sender) => Some(sender.lost(now_ns)),
             Self::Tcp(sender) => {
                 sender.lost();
@@ -133,14 +141,30 @@ impl Sender {
                 sender.left();
                 Some(now_ns)
             }
-            _ => self.lost(now_ns),
+            _ => self.lost(now_ns, Why::OnAir),
         }
     }
 
-    /// The receiver wakes; what that causes, and when, is added.
-    pub fn arrived(&mut self, flow: u32, now_ns: u64, caused: &mut Vec<(u64, What)>) {
-        if let Self::Tcp(sender) = self {
-            sender.arrived(flow, now_ns, caused);
+    /// The receiver wakes; what that causes, and when, is added. Returns how long a transfer took
+    /// that has arrived with it.
+    pub fn arrived(
+        &mut self,
+        flow: u32,
+        now_ns: u64,
+        caused: &mut Vec<(u64, What)>,
+    ) -> Option<u64> {
+        match self {
+            Self::Tcp(sender) => sender.arrived(flow, now_ns, caused),
+            _ => None,
+        }
+    }
+
+    /// The transfers of all flows of a source have arrived that begin together, and it is asked for
+    /// the next one then. Returns when the sender wakes.
+    pub fn begin_together(&mut self, asks_ns: u64) -> Option<u64> {
+        match self {
+            Self::Tcp(sender) => Some(sender.begin_together(asks_ns)),
+            _ => None,
         }
     }
 

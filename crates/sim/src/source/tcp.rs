@@ -27,9 +27,7 @@ pub(crate) struct Tcp {
     receiver: Receiver,
     /// Packets on the path, and acknowledgements, in the order of their arrival.
     path: VecDeque<(u64, Packet)>,
-    acks: VecDeque<Answer>,
-    /// A mark arrived since the last acknowledgement.
-    echoes: bool,
+    acks: VecDeque<Ack>,
     rtt_ns: u64,
     is_local: bool,
     /// Of its packets, below the socket.
@@ -40,16 +38,16 @@ pub(crate) struct Tcp {
     random: Random,
 }
 
-#[derive(Debug)]
-struct Answer {
-    ack: Ack,
-    echoes: bool,
-}
-
 #[derive(Debug, Clone, Copy)]
 struct Transfers {
     segments: u64,
     think_ns: u64,
+    /// The next one begins when it is told to.
+    is_together: bool,
+    /// When the present one began.
+    began_ns: u64,
+    /// It has not arrived yet.
+    is_on_its_way: bool,
 }
 
 impl Tcp {
@@ -60,29 +58,41 @@ impl Tcp {
             rtt_ns,
             transfer_bytes,
             think_ns,
+            together,
         } = terms;
+        let receiver = match control {
+            Control::Dctcp => Receiver::of_dctcp(),
+            _ => Receiver::default(),
+        };
         let control = match control {
             Control::Cubic => model::Control::Cubic,
             Control::Reno => model::Control::Reno,
             Control::Bbr => model::Control::Bbr,
+            Control::Dctcp => model::Control::Dctcp,
         };
         let mut sender = Sender::new(control, WINDOW_FIRST, WINDOW_MAX);
+        sender.probes = true;
+        // Of the handshake.
+        sender.measure(rtt_ns);
         let payload = u64::from(source.frame_bytes.saturating_sub(HEADER_BYTES).max(1));
-        let transfers = transfer_bytes.map(|bytes| Transfers {
+        let mut transfers = transfer_bytes.map(|bytes| Transfers {
             segments: bytes.div_ceil(payload),
             think_ns,
+            is_together: together.is_some(),
+            began_ns: 0,
+            is_on_its_way: true,
         });
         let mut due_ns = source.start_ns;
-        if let Some(transfers) = transfers {
+        if let Some(transfers) = &mut transfers {
             sender.data_end = transfers.segments;
             due_ns += random.exponential_ns(think_ns);
+            transfers.began_ns = due_ns;
         }
         Self {
             sender,
-            receiver: Receiver::default(),
+            receiver,
             path: VecDeque::new(),
             acks: VecDeque::new(),
-            echoes: false,
             rtt_ns,
             is_local: !source.is_forwarded,
             queued: 0,
@@ -140,44 +150,83 @@ impl Tcp {
         self.queued -= 1;
     }
 
-    /// The receiver has a packet, or has delayed an acknowledgement for long enough.
-    pub fn arrived(&mut self, flow: u32, now_ns: u64, caused: &mut Vec<(u64, What)>) {
-        let mut ack = None;
+    /// The receiver has a packet, or has delayed an acknowledgement for long enough. Returns how
+    /// long a transfer took that has arrived with it.
+    pub fn arrived(
+        &mut self,
+        flow: u32,
+        now_ns: u64,
+        caused: &mut Vec<(u64, What)>,
+    ) -> Option<u64> {
+        let before = self.acks.len();
         while let Some((at_ns, packet)) = self.path.front().copied()
             && at_ns <= now_ns
         {
             self.path.pop_front();
-            self.echoes |= packet.is_marked;
-            ack = self.receiver.receive(now_ns, packet.number).or(ack);
+            let first = self.receiver.notice_mark(now_ns, packet.is_marked);
+            self.acks.extend(first);
+            let mut ack = self.receiver.receive(now_ns, packet.number);
+            if ack.is_none() && self.ends_with(packet.number) {
+                ack = self.receiver.end(now_ns);
+            }
+            self.acks.extend(ack);
         }
         match self.receiver.delayed_until_ns {
-            Some(until_ns) if until_ns <= now_ns => ack = Some(self.receiver.acknowledge(now_ns)),
+            Some(until_ns) if until_ns <= now_ns => {
+                let ack = self.receiver.acknowledge(now_ns);
+                self.acks.push_back(ack);
+            }
             Some(until_ns) => caused.push((until_ns, What::Arrive(flow))),
             None => {}
         }
-        if let Some(ack) = ack {
-            self.acks.push_back(Answer {
-                ack,
-                echoes: std::mem::take(&mut self.echoes),
-            });
+        for _ in before..self.acks.len() {
             caused.push((now_ns + self.rtt_ns.div_ceil(2), What::Answer(flow)));
         }
+        self.complete(now_ns)
+    }
+
+    /// The last segment of a transfer says that the sender has no more (PSH).
+    fn ends_with(&self, number: u64) -> bool {
+        let transfers = self.transfers.as_ref();
+        transfers.is_some_and(|transfers| (number + 1).is_multiple_of(transfers.segments))
+    }
+
+    fn complete(&mut self, now_ns: u64) -> Option<u64> {
+        let has_all = self.receiver.delivered() >= self.sender.data_end;
+        let transfers = self.transfers.as_mut()?;
+        let completes = has_all && std::mem::take(&mut transfers.is_on_its_way);
+        completes.then(|| now_ns - transfers.began_ns)
+    }
+
+    /// The transfers of all flows have arrived, and their receiver asks for the next one then.
+    /// Returns when it begins.
+    pub fn begin_together(&mut self, asks_ns: u64) -> u64 {
+        self.begin(asks_ns + self.rtt_ns.div_ceil(2));
+        self.due_ns
+    }
+
+    fn begin(&mut self, from_ns: u64) {
+        let Some(transfers) = &mut self.transfers else {
+            return;
+        };
+        self.due_ns = from_ns + self.random.exponential_ns(transfers.think_ns);
+        self.sender.data_end += transfers.segments;
+        transfers.began_ns = self.due_ns;
+        transfers.is_on_its_way = true;
     }
 
     /// The sender has the next acknowledgement.
     pub fn answered(&mut self, now_ns: u64) {
-        let Some(Answer { ack, echoes }) = self.acks.pop_front() else {
+        let Some(ack) = self.acks.pop_front() else {
             return;
         };
         self.sender.take(now_ns, &ack);
-        if echoes {
-            self.sender.marked();
-        }
-        if let Some(transfers) = self.transfers
-            && self.sender.acknowledged() >= self.sender.data_end
+        if self.sender.acknowledged() >= self.sender.data_end
+            && self
+                .transfers
+                .is_some_and(|transfers| !transfers.is_together)
         {
-            self.sender.data_end += transfers.segments;
-            self.due_ns = now_ns + self.random.exponential_ns(transfers.think_ns);
+            self.begin(now_ns);
         }
     }
 }

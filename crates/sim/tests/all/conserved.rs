@@ -2,6 +2,7 @@
 
 use proptest::prelude::*;
 use takt_planner::{departure::departure, flow::socket_rates, tree::tree};
+use takt_policy::Framing;
 use takt_sim::{
     Qdisc, Setup,
     qdisc::{
@@ -10,7 +11,7 @@ use takt_sim::{
     },
 };
 
-use crate::common::{of, policy, run, setup};
+use crate::common::{ETHERNET, of, policy, run, setup};
 
 const CASES: u32 = 32;
 const NS_PER_S: u64 = 1_000_000_000;
@@ -19,7 +20,10 @@ fn all(setup: &Setup) -> Vec<(&'static str, Box<dyn Qdisc>)> {
     let (link, ids) = (&setup.link, &setup.ids);
     let tbf = TbfTerms {
         rate_bps: link.rate_bps,
-        overhead_bytes: 24,
+        framing: Framing {
+            overhead_bytes: 24,
+            ..Framing::default()
+        },
         burst_bytes: 100_000,
         limit_bytes: 1_000_000,
     };
@@ -44,7 +48,7 @@ fn all(setup: &Setup) -> Vec<(&'static str, Box<dyn Qdisc>)> {
         ),
         (
             "pspacer",
-            Box::new(PsPacer::new(link.rate_bps, 24, &setup.classes)),
+            Box::new(PsPacer::new(link.rate_bps, ETHERNET, &setup.classes)),
         ),
     ]
 }

@@ -10,3 +10,4 @@ mod pacing;
 mod peers;
 mod record;
 mod stations;
+mod transfers;

@@ -1,6 +1,7 @@
 //! Models of peers, against what their kernel's sources promise and what the laboratory measured.
 
 use takt_planner::{departure::departure, flow::socket_rates, tree::tree};
+use takt_policy::Framing;
 use takt_sim::{
     Outcome, Setup,
     qdisc::{
@@ -9,7 +10,7 @@ use takt_sim::{
     },
 };
 
-use crate::common::{of, policy, run, setup};
+use crate::common::{ETHERNET, of, policy, run, setup};
 
 const NS_PER_S: u64 = 1_000_000_000;
 const MTU_BYTES: u32 = 1500;
@@ -150,7 +151,7 @@ fn edt_is_too_fast_by_what_the_wire_adds() {
 fn pspacer_spaces_one_class_exactly() {
     let late = "[host]\ntimer_late = \"50us\"";
     let setup = setup(&policy("10gbit", &[("a", "3gbit")]), &greedy(1, 50, late));
-    let mut qdisc = PsPacer::new(10_000_000_000, 24, &setup.classes);
+    let mut qdisc = PsPacer::new(10_000_000_000, ETHERNET, &setup.classes);
     let outcome = run(&setup, &mut qdisc, NS_PER_S);
     let class = of(&outcome.classes, "a");
     assert!(class.rate_error_ppm.unwrap().abs() < 1.0, "{class:?}");
@@ -167,7 +168,7 @@ fn pspacer_starves_the_slow_where_rates_do_not_fit() {
         ("d", "2gbit"),
     ];
     let setup = setup(&policy("10gbit", &classes), &greedy(4, 50, ""));
-    let mut qdisc = PsPacer::new(10_000_000_000, 24, &setup.classes);
+    let mut qdisc = PsPacer::new(10_000_000_000, ETHERNET, &setup.classes);
     let outcome = run(&setup, &mut qdisc, NS_PER_S);
     assert_got(&outcome, "a", 4e9, 0.02);
     let starved = outcome.classes.iter().find(|class| class.name == "d");
@@ -180,7 +181,7 @@ fn a_token_bucket_keeps_its_rate_after_a_burst() {
     let setup = setup(text, &greedy(1, 50, ""));
     let mut qdisc = Tbf::new(TbfTerms {
         rate_bps: 100_000_000,
-        overhead_bytes: 0,
+        framing: Framing::default(),
         burst_bytes: 50_000,
         limit_bytes: 1_000_000,
     });

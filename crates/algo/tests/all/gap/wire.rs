@@ -15,7 +15,7 @@ pub fn plan(rates_bps: &[u64]) -> Box<takt_plan> {
     let mut plan = zeroed_box::<takt_plan>();
     plan.link.rate_bps = LINK_BPS;
     plan.link.lag_max_ns = 10_000_000;
-    plan.overhead_bytes = OVERHEAD;
+    plan.framing.overhead_bytes = OVERHEAD as i32;
     plan.pacing = TAKT_PACING_GAP;
     for (params, rate_bps) in plan.class_params[1..].iter_mut().zip(rates_bps) {
         *params = takt_class_params {

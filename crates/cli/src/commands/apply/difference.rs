@@ -94,6 +94,10 @@ fn comparable(policy: &Policy, kernel: &Kernel) -> Value {
         if let Ok(offer) = choose(link, kernel) {
             value["links"][place]["backend"] = json!(offer.backend);
         }
+        if link.by_device {
+            value["links"][place]["rate_bps"] = json!("line");
+            value["links"][place]["by_device"] = Value::Null;
+        }
         for shares in ["tenants", "classes"] {
             let shares = value["links"][place][shares].as_array_mut();
             shares

@@ -16,6 +16,8 @@ pub fn shown(path: &str, value: &Value) -> (String, String) {
     };
     let shown = match (unit, value) {
         (_, Value::Null) => "none".to_owned(),
+        // Instead of a rate.
+        ("bps", Value::String(text)) => text.clone(),
         ("bps", _) => value.as_u64().map(format_rate).unwrap_or_default(),
         // A fraction of nanoseconds is spelled already.
         ("ns", _) if value.is_u64() => value.as_u64().map(format_duration).unwrap_or_default(),

@@ -97,7 +97,10 @@ fn link_text(link: &LinkStatus) -> String {
     let mut text = format!(
         "{}  {}  {} queued  policy {} (no. {})\n",
         link.device,
-        format_rate(link.rate_bps),
+        match link.by_device {
+            true => "as the device takes".to_owned(),
+            false => format_rate(link.rate_now_bps),
+        },
         link.queued_packets,
         link.policy.as_deref().unwrap_or("lost"),
         link.generation,
@@ -116,6 +119,17 @@ fn link_text(link: &LinkStatus) -> String {
     }
     if !link.opaque.is_empty() {
         let _ = write!(text, "  {}", print::opaque(&link.opaque));
+    }
+    if let Some(line) = &link.line {
+        let _ = writeln!(
+            text,
+            "  line: {} to {}, base {}; {}; its queue adds {:.0} ms",
+            format_rate(line.rate_min_bps),
+            format_rate(line.rate_max_bps),
+            format_rate(link.rate_bps),
+            line.reason.text(),
+            line.added_delay_ns as f64 / 1e6,
+        );
     }
     if link.backend != Backend::Takt {
         let _ = writeln!(text, "  backend: {}", link.backend.name());
@@ -148,6 +162,11 @@ fn link_text(link: &LinkStatus) -> String {
                 text,
                 "  device buffer: at most {} bytes, limited by the kernel (BQL)",
                 limit_bytes + 1
+            ),
+            DeviceBuffer::Ring => writeln!(
+                text,
+                "  device buffer: the driver has counted no bytes, so its ring may fill before the \
+                 link; if it never counts them, write a rate"
             ),
             DeviceBuffer::LinkClock => writeln!(
                 text,

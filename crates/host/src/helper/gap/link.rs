@@ -40,7 +40,7 @@ impl Terms {
             ifindex: link.device.index,
             secret: link.outline.secret,
             rate_bps: link.outline.rate_bps,
-            overhead_bytes: link.outline.overhead_bytes,
+            overhead_bytes: link.outline.framing.overhead_bytes as u32,
             longest: longest_frame(&link.device),
         }
     }

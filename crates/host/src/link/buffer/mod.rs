@@ -14,6 +14,7 @@ mod hands;
 mod queues;
 
 use serde::{Deserialize, Serialize};
+use takt_planner::framing;
 use takt_policy::{Link, PRIORITY_BACKGROUND};
 
 use crate::os::netlink::Device;
@@ -25,7 +26,8 @@ const ETHERNET_HEADER_BYTES: u32 = 14;
 
 /// With one frame at a time a device is idle from the end of a frame until its driver has
 /// noticed: up to a quarter of a millisecond on common devices. So the limit is set only if a
-/// frame takes much longer than that.
+/// frame takes much longer than that, or if nothing says how long it takes: a link without a rate is
+/// for wires that are slow, and that change.
 const FRAME_NS_MIN: u64 = 1_000_000;
 
 /// The limits of a device's queues, and the previous limits.
@@ -51,9 +53,10 @@ pub(crate) fn wanted(link: &Link, device: &Device) -> Option<u32> {
         .iter()
         .any(|class| is_background(class.priority));
     let frame_bytes = device.mtu_bytes + ETHERNET_HEADER_BYTES;
-    let bits = u64::from(frame_bytes + link.overhead_bytes) * 8;
+    let bits = u64::from(framing(link.framing).frame_bytes(frame_bytes)) * 8;
     let frame_ns = u128::from(bits) * 1_000_000_000 / u128::from(link.rate_bps.max(1));
-    (has_background && frame_ns >= u128::from(FRAME_NS_MIN)).then(|| frame_bytes - 1)
+    let is_slow = link.by_device || frame_ns >= u128::from(FRAME_NS_MIN);
+    (has_background && is_slow).then(|| frame_bytes - 1)
 }
 
 impl QueueLimits {
@@ -187,5 +190,7 @@ mod tests {
         assert_eq!(wanted_at("12.1mbit", "\"background\""), Some(1513));
         assert_eq!(wanted_at("12.2mbit", "\"background\""), None);
         assert_eq!(wanted_at("384kbit", "6"), None);
+        assert_eq!(wanted_at("line", "\"background\""), Some(1513));
+        assert_eq!(wanted_at("line", "6"), None);
     }
 }

@@ -18,21 +18,29 @@ pub enum DeviceBuffer {
     /// The link's clock, if the wire is no slower than the policy's rate.
     #[serde(rename = "link clock")]
     LinkClock,
+    /// Nothing but the length of the driver's ring: the link has no rate, and the driver has counted no
+    /// bytes.
+    #[serde(rename = "ring")]
+    Ring,
 }
 
-/// `None` if no class is in the background.
+/// `None` if no class is in the background, and the link has a rate.
 pub(super) fn status(managed: &Managed, buffers: &Buffers) -> Option<DeviceBuffer> {
     let record = managed.record.as_ref()?;
-    record
-        .ids
-        .classes()
-        .find(|(_, id)| managed.plan.class_params[*id as usize].priority == PRIORITY_BACKGROUND)?;
+    let is_background =
+        |id: u32| managed.plan.class_params[id as usize].priority == PRIORITY_BACKGROUND;
+    let by_device = managed.plan.by_device != 0;
+    if !by_device && !record.ids.classes().any(|(_, id)| is_background(id)) {
+        return None;
+    }
     let limits = record.queue_limits.as_ref();
     let queues = buffers.queues(managed.outline.owner.ifindex);
     let held = limits.filter(|limits| limits.holds(&queues));
-    Some(
-        held.map_or(DeviceBuffer::LinkClock, |limits| DeviceBuffer::Bql {
+    Some(match held {
+        Some(limits) => DeviceBuffer::Bql {
             limit_bytes: limits.limit_bytes,
-        }),
-    )
+        },
+        None if by_device => DeviceBuffer::Ring,
+        None => DeviceBuffer::LinkClock,
+    })
 }

@@ -4,10 +4,13 @@ mod background;
 mod buffer;
 mod departures;
 mod flows;
+mod framing;
 mod gap;
 mod heard;
 mod radio;
 mod receive;
+
+pub use framing::FramingStatus;
 
 use std::{collections::BTreeMap, rc::Rc};
 
@@ -26,6 +29,8 @@ use crate::{
         buffer::Buffers,
         conflict::{ConflictStatus, Conflicts},
         counted::Counted,
+        egress::Writer,
+        line::{self, LineStatus},
         managed::Managed,
         opaque::opaque_above,
         program::Program,
@@ -77,10 +82,18 @@ pub struct LinkStatus {
     pub generation: u64,
     /// The file's name; `None` if takt's record of it is lost.
     pub policy: Option<String>,
-    /// Of the wire, by the policy.
+    /// Whether it has no rate, and its device decides what it takes; the rates are the most that there is
+    /// then.
+    pub by_device: bool,
+    /// Of the wire, by the policy; of a line that changes, the base.
     pub rate_bps: u64,
-    /// Wire bytes per frame beyond the layer 2 frame.
-    pub overhead_bytes: u32,
+    /// Of the wire now; another one only of a line that changes.
+    pub rate_now_bps: u64,
+    /// Of a line that changes: its bounds, and why it has that rate.
+    pub line: Option<LineStatus>,
+    /// What the wire carries of a frame.
+    #[serde(flatten)]
+    pub framing: FramingStatus,
     /// The most frames of a packet that the device takes now; `None`: it is gone.
     pub segment_frames: Option<u32>,
     /// How much lateness a byte clock may make up for.
@@ -342,6 +355,7 @@ fn link_status(managed: &Managed, view: &View, with_flows: bool) -> LinkStatus {
     let devices = ports.iter().map(|port| &port.device);
     let conflict = port.and_then(|port| conflict(managed, port, &view.conflicts));
     let gap = gap::status(managed, view.helper_running);
+    let (rate_now_bps, line) = line::status(&managed.memory, managed.plan.link.rate_bps);
     let receive = receive::status(managed, received.as_ref(), ports, view.helper_running);
     LinkStatus {
         device: port.map_or_else(|| managed.name(), |port| port.device.name.clone()),
@@ -363,8 +377,11 @@ fn link_status(managed: &Managed, view: &View, with_flows: bool) -> LinkStatus {
             .record
             .as_ref()
             .map(|record| record.source.name.clone()),
+        by_device: managed.plan.by_device != 0,
         rate_bps: managed.plan.link.rate_bps,
-        overhead_bytes: managed.plan.overhead_bytes,
+        rate_now_bps,
+        line,
+        framing: managed.plan.framing.into(),
         segment_frames: port.map(|port| port.device.gso_max_segs),
         lag_max_ns: managed.plan.link.lag_max_ns,
         pacing: gap::pacing(gap.as_ref(), managed),
@@ -426,15 +443,21 @@ fn problem(
                 returned::problem(&record.device, ports, refusal)
             }))
         }
-        Some(_) if !managed.marks => Some(
-            "packets are not marked: another program removed takt's from the device's egress; \
-             `takt apply` attaches it again"
-                .to_owned(),
-        ),
-        Some(_) if managed.record.is_none() => Some(
-            "takt's record of it is lost, names with it; `takt apply` makes a new one".to_owned(),
-        ),
-        Some(_) => None,
+        Some(_) => match (managed.lacks, &managed.record) {
+            (Some(writer), _) => Some(format!(
+                "packets {}: another program removed takt's from the device's egress; `takt apply` \
+                 attaches it again",
+                match writer {
+                    Writer::Mark => "are not marked",
+                    Writer::Dscp => "keep their DSCP",
+                }
+            )),
+            (None, None) => Some(
+                "takt's record of it is lost, names with it; `takt apply` makes a new one"
+                    .to_owned(),
+            ),
+            (None, Some(_)) => None,
+        },
     }
 }
 
@@ -523,7 +546,7 @@ impl Share {
     fn of(id: u32, plan: &takt_plan) -> Self {
         let params = &plan.class_params[id as usize];
         let tenant = &plan.class_params[tenant_of(params, plan) as usize];
-        let ceilings = [params.ceil_bps, tenant.ceil_bps, plan.link.rate_bps];
+        let ceilings = [params.ceil_bps, tenant.ceil_bps, line_most_bps(plan)];
         Self {
             rate_bps: params.rate_bps,
             ceil_bps: ceilings
@@ -536,6 +559,14 @@ impl Share {
             priority: params.priority.into(),
         }
     }
+}
+
+/// The most that the link may have; 0 if only its device limits it.
+fn line_most_bps(plan: &takt_plan) -> u64 {
+    if plan.by_device != 0 {
+        return 0;
+    }
+    plan.link.rate_bps.max(plan.line_max_bps)
 }
 
 /// The id of the tenant that a class belongs to; 0, which has no limits, if there is none.

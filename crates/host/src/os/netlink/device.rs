@@ -50,6 +50,7 @@ const IFLA_LINK: u16 = 5;
 const IFLA_MASTER: u16 = 10;
 const IFLA_TXQLEN: u16 = 13;
 const IFLA_LINKINFO: u16 = 18;
+const IFLA_STATS64: u16 = 23;
 const IFLA_INFO_KIND: u16 = 1;
 const IFLA_NUM_TX_QUEUES: u16 = 31;
 const IFLA_LINK_NETNSID: u16 = 37;
@@ -83,23 +84,7 @@ impl Device {
 
     /// The device of the namespace with this name, be it an alternative one.
     pub fn named(netlink: &mut Netlink, name: &str) -> Result<Option<Self>, NetlinkError> {
-        let mut message = LinkMessage::default();
-        let attribute = match name.len() < libc::IFNAMSIZ {
-            true => LinkAttribute::IfName(name.to_owned()),
-            false => {
-                let bytes = [name.as_bytes(), b"\0"].concat();
-                LinkAttribute::Other(DefaultNla::new(IFLA_ALT_IFNAME, bytes))
-            }
-        };
-        message.attributes.push(attribute);
-        match netlink.ask(RouteNetlinkMessage::GetLink(message), 0) {
-            Ok(answers) => answers
-                .first()
-                .map(|payload| Self::parse(payload))
-                .transpose(),
-            Err(NetlinkError::Refused(refusal)) if refusal.errno == libc::ENODEV => Ok(None),
-            Err(error) => Err(error),
-        }
+        ask_for(netlink, name, Self::parse)
     }
 
     /// Whether this is one of its names.
@@ -170,6 +155,71 @@ impl Device {
             message: RouteNetlinkMessage::SetLink(message),
             flags: NLM_F_ACK,
         }
+    }
+}
+
+/// What the kernel answers about the device with this name; `None`: there is none.
+fn ask_for<T>(
+    netlink: &mut Netlink,
+    name: &str,
+    parse: impl Fn(&[u8]) -> Result<T, NetlinkError>,
+) -> Result<Option<T>, NetlinkError> {
+    let mut message = LinkMessage::default();
+    let attribute = match name.len() < libc::IFNAMSIZ {
+        true => LinkAttribute::IfName(name.to_owned()),
+        false => {
+            let bytes = [name.as_bytes(), b"\0"].concat();
+            LinkAttribute::Other(DefaultNla::new(IFLA_ALT_IFNAME, bytes))
+        }
+    };
+    message.attributes.push(attribute);
+    match netlink.ask(RouteNetlinkMessage::GetLink(message), 0) {
+        Ok(answers) => answers.first().map(|payload| parse(payload)).transpose(),
+        Err(NetlinkError::Refused(refusal)) if refusal.errno == libc::ENODEV => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// What a device has sent and received since it is there.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Traffic {
+    /// Of the same device they grow only.
+    pub index: u32,
+    /// As its driver counts.
+    pub sent_packets: u64,
+    /// With headers of layer 2.
+    pub sent_bytes: u64,
+    /// Before anything looks at them.
+    pub received_packets: u64,
+    /// Mostly with headers of layer 2.
+    pub received_bytes: u64,
+}
+
+impl Traffic {
+    /// Of the device with this name; `None`: there is none.
+    pub fn of_device(netlink: &mut Netlink, name: &str) -> Result<Option<Self>, NetlinkError> {
+        ask_for(netlink, name, Self::parse)
+    }
+
+    fn parse(payload: &[u8]) -> Result<Self, NetlinkError> {
+        let header = LinkHeader::parse(payload).map_err(|_| NetlinkError::Malformed)?;
+        let attributes = payload
+            .get(IFINFOMSG_LEN..)
+            .ok_or(NetlinkError::Malformed)?;
+        let stats = find(attributes, IFLA_STATS64).ok_or(NetlinkError::Malformed)?;
+        // struct rtnl_link_stats64
+        let number = |at: usize| {
+            let bytes = stats.get(8 * at..8 * at + 8);
+            let bytes = bytes.and_then(|bytes| <[u8; 8]>::try_from(bytes).ok());
+            bytes.map(u64::from_ne_bytes).ok_or(NetlinkError::Malformed)
+        };
+        Ok(Self {
+            index: header.index,
+            received_packets: number(0)?,
+            sent_packets: number(1)?,
+            received_bytes: number(2)?,
+            sent_bytes: number(3)?,
+        })
     }
 }
 

@@ -3,6 +3,7 @@
 mod changes;
 mod classifier;
 mod codel_times;
+pub(crate) mod conntrack;
 mod counters;
 mod device;
 pub(crate) mod fuzz;
@@ -21,8 +22,8 @@ pub(crate) mod wireless;
 pub(crate) use changes::{Change, Changes};
 pub(crate) use classifier::Classifier;
 pub(crate) use counters::TcCounters;
-pub use device::Device;
 pub(crate) use device::header_bytes;
+pub use device::{Device, Traffic};
 pub(crate) use htb::{FQ, HTB, HtbClass, MQ, attribute, htb_options, numbers, set_leaf};
 pub(crate) use listing::Listing;
 pub(crate) use port::{Port, TAKT};

@@ -1,6 +1,7 @@
 //! Schedulers, each as the kernel's and as the simulator's.
 
 use takt_planner::{departure::departure, flow::socket_rates, tree::tree};
+use takt_policy::Framing;
 use takt_sim::{
     Setup,
     qdisc::{
@@ -98,7 +99,7 @@ impl Contender {
         let (link, ids) = (&setup.link, &setup.ids);
         let tbf = TbfTerms {
             rate_bps,
-            overhead_bytes: 0,
+            framing: Framing::default(),
             burst_bytes: BURST_BYTES,
             limit_bytes: LIMIT_BYTES,
         };
@@ -112,7 +113,7 @@ impl Contender {
             Self::TbfFq => Box::new(qdisc::Tbf::over(tbf, fq())),
             Self::Cake => Box::new(qdisc::Cake::new(CakeTerms {
                 rate_bps,
-                overhead_bytes: 0,
+                framing: Framing::default(),
             })),
             Self::TbfFqCodel => {
                 let below = FqCodel::new(FqCodelTerms::default());

@@ -222,7 +222,7 @@ proptest! {
             Ok(plan) => plan,
             // So many different masks are more than the kernel searches.
             Err(PlanError::TooManyTuples { .. } | PlanError::TooManyRules) => return Ok(()),
-            Err(error @ (PlanError::Crowded | PlanError::GapOverhead { .. })) => panic!("{error}"),
+            Err(error @ (PlanError::Crowded | PlanError::GapOverhead { .. } | PlanError::GapFraming)) => panic!("{error}"),
         };
         for key in keys {
             let expected = first_match(&link, &questions, &plan, &key);

@@ -6,7 +6,9 @@ mod first_match;
 
 use takt_algo::sys::{takt_classify, takt_key};
 use takt_planner::Plan;
-use takt_policy::{Aqm, AqmKind, BeyondHorizon, Class, Link, Match, OnConflict, Pacing, Packets};
+use takt_policy::{
+    Aqm, AqmKind, BeyondHorizon, Class, Framing, Link, Match, OnConflict, Pacing, Packets, Sharing,
+};
 
 /// A link whose classes have these matches, and a default class behind them.
 fn link(classes: Vec<Vec<Match>>) -> Link {
@@ -29,6 +31,7 @@ fn link(classes: Vec<Vec<Match>>) -> Link {
         gate: None,
         receive: false,
         best_effort: false,
+        set_dscp: None,
         is_default: matches.is_empty(),
         matches,
         line: n + 1,
@@ -36,7 +39,9 @@ fn link(classes: Vec<Vec<Match>>) -> Link {
     Link {
         device: "eth0".to_owned(),
         rate_bps: 1_000_000_000,
-        overhead_bytes: 0,
+        by_device: false,
+        autorate: None,
+        framing: Framing::default(),
         pacing: Pacing::Timer,
         packets: Packets::Mtu,
         burst_ns: 1_000_000,
@@ -44,6 +49,8 @@ fn link(classes: Vec<Vec<Match>>) -> Link {
         horizon_ns: 10_000_000_000,
         beyond_horizon: BeyondHorizon::Drop,
         thins_acks: false,
+        share: Sharing::Flows,
+        wash: false,
         download_of: None,
         ecn: false,
         on_conflict: OnConflict::Report,

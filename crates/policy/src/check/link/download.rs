@@ -1,5 +1,6 @@
 //! What a device receives: as the download has it, or as the classes of its link have it.
 
+use super::aqm::Times;
 use crate::diagnostic::Diagnostic;
 use crate::findings::Findings;
 use crate::read::{ReadClass, ReadLink, ReadMatch};
@@ -26,9 +27,12 @@ pub(super) fn check(link: &ReadLink, findings: &mut Findings) {
     }
 }
 
-/// Whether it has classes or tenants of its own.
+/// Whether it has classes, tenants or a preset of its own.
 pub(super) fn is_divided_by_itself(download: &ReadLink) -> bool {
-    !download.classes.is_empty() || !download.tenants.is_empty()
+    let mut classes = download.classes.iter();
+    download.preset.is_some()
+        || !download.tenants.is_empty()
+        || classes.any(|class| !class.is_of_preset)
 }
 
 fn check_own(download: &ReadLink, findings: &mut Findings) {
@@ -67,15 +71,21 @@ fn check_shared(link: &ReadLink, download: &ReadLink, findings: &mut Findings) {
     };
     let too_much = |class: &ReadClass| {
         let share = &class.share;
-        let rates = [&share.rate, &share.ceil, &share.floor]
-            .into_iter()
-            .flatten();
-        let mut rates = rates.filter(|rate| rate.bps != link.rate_bps);
-        rates
-            .find(|rate| rate.bps.is_some_and(|bps| bps > rate_bps))
-            .map(|rate| rate.span.clone())
+        let most_bps = download.most_bps().unwrap_or(rate_bps);
+        let all = [
+            (&share.rate, link.rate_bps, rate_bps),
+            // A ceiling as high as the link is none.
+            (&share.ceil, link.most_bps(), most_bps),
+            (&share.floor, link.rate_bps, rate_bps),
+        ];
+        let mut rates = all.into_iter().filter_map(|(rate, all_bps, most_bps)| {
+            let rate = rate.as_ref().filter(|rate| rate.bps != all_bps)?;
+            (rate.bps? > most_bps).then(|| rate.span.clone())
+        });
+        rates.next()
     };
-    for class in &link.classes {
+    // A preset's have shares of the download's rate there.
+    for class in link.classes.iter().filter(|class| !class.is_of_preset) {
         if let Some(span) = too_much(class) {
             let error = Diagnostic::error(
                 Code::NoDownload,
@@ -137,7 +147,10 @@ pub(super) fn resolve(link: &Link, own: Link, is_divided_by_itself: bool) -> Lin
             classes: link
                 .classes
                 .iter()
-                .filter_map(|class| shared_class(link, class))
+                .filter_map(|class| match of_preset(&own, class) {
+                    Some(scaled) => Some(scaled.clone()),
+                    None => shared_class(link, &own, class),
+                })
                 .collect(),
             ..own
         },
@@ -150,9 +163,21 @@ pub(super) fn resolve(link: &Link, own: Link, is_divided_by_itself: bool) -> Lin
     download
 }
 
+/// The preset's class of this name with its share of the download, which has no others then.
+fn of_preset<'a>(download: &'a Link, class: &Class) -> Option<&'a Class> {
+    let mut classes = download.classes.iter().filter(|class| !class.is_default);
+    classes.find(|scaled| scaled.name == class.name)
+}
+
+/// Of a line that changes, the least that it has.
+fn slowest_bps(link: &Link) -> u64 {
+    let changing = link.autorate.as_ref();
+    changing.map_or(link.rate_bps, |line| line.min_bps)
+}
+
 /// A ceiling as high as the link is none: the download has another rate.
 fn ceil_bps(link: &Link, ceil_bps: Option<u64>) -> Option<u64> {
-    ceil_bps.filter(|ceil_bps| *ceil_bps < link.rate_bps)
+    ceil_bps.filter(|ceil_bps| *ceil_bps < link.most_bps())
 }
 
 fn shared_tenant(link: &Link, tenant: &Tenant) -> Tenant {
@@ -163,14 +188,21 @@ fn shared_tenant(link: &Link, tenant: &Tenant) -> Tenant {
 }
 
 /// `None`: no packet that comes in is told to be of the class.
-fn shared_class(link: &Link, class: &Class) -> Option<Class> {
+fn shared_class(link: &Link, own: &Link, class: &Class) -> Option<Class> {
     let matches: Vec<Match> = { class.matches.iter() }
         .filter(|entry| not_told(entry).is_none())
         .map(reversed)
         .collect();
+    let ceil_bps = ceil_bps(link, class.ceil_bps);
+    let at = |ceil_bps: Option<u64>, link_bps: u64| {
+        Times::at(ceil_bps.map_or(link_bps, |ceil| ceil.min(link_bps)))
+    };
+    let before = at(class.ceil_bps, slowest_bps(link));
+    let aqm = Times::moved(class.aqm, before, at(ceil_bps, slowest_bps(own)));
     (class.is_default || !matches.is_empty()).then(|| Class {
-        ceil_bps: ceil_bps(link, class.ceil_bps),
+        ceil_bps,
         matches,
+        aqm,
         ..class.clone()
     })
 }

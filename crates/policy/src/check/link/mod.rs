@@ -1,7 +1,9 @@
 //! Links: entries that can never match, duplicates, guarantees beyond the link.
 
 mod aqm;
+mod autorate;
 mod background;
+mod by_device;
 mod count;
 mod cover;
 mod download;
@@ -45,6 +47,8 @@ pub(super) fn check(
             check_one(download, false, source, findings);
         }
         download::check(link, findings);
+        autorate::check(link, findings);
+        by_device::check(link, findings);
     }
     questions::check(links, findings);
     count::check(links, findings);
@@ -83,17 +87,35 @@ pub(super) fn resolve(
     vec![(span, link), (of_download, download)]
 }
 
+/// What defaults of classes follow from.
+struct OfLink {
+    has_stations: bool,
+    /// Its rate; of a line that changes, the least.
+    slowest_bps: u64,
+    burst_ns: u64,
+}
+
 fn resolve_one(has_stations: bool, thins_acks: bool, link: ReadLink) -> Link {
-    let resolve_class = |class| resolve_class(has_stations, link.burst_ns, class);
-    let mut classes: Vec<Class> = link.classes.into_iter().map(resolve_class).collect();
+    let autorate = autorate::resolve(&link);
+    // Without a rate an error has been reported, and the model is not handed out.
+    let rate_bps = link.rate_bps.unwrap_or_default();
+    let of_link = OfLink {
+        has_stations,
+        slowest_bps: autorate.as_ref().map_or(rate_bps, |line| line.min_bps),
+        burst_ns: link.burst_ns,
+    };
+    let mut classes: Vec<Class> = { link.classes.into_iter() }
+        .map(|class| resolve_class(&of_link, class))
+        .collect();
     if !classes.iter().any(|class| class.is_default) {
-        classes.push(implicit_default(has_stations, link.burst_ns, link.line));
+        classes.push(implicit_default(&of_link, link.line));
     }
     Link {
         device: link.device,
-        // Without a rate an error has been reported, and the model is not handed out.
-        rate_bps: link.rate_bps.unwrap_or_default(),
-        overhead_bytes: link.overhead_bytes,
+        rate_bps,
+        by_device: link.by_device,
+        autorate,
+        framing: link.framing,
         pacing: link.pacing,
         packets: link.packets,
         burst_ns: link.burst_ns,
@@ -102,6 +124,8 @@ fn resolve_one(has_stations: bool, thins_acks: bool, link: ReadLink) -> Link {
         beyond_horizon: link.beyond_horizon,
         ecn: link.ecn,
         thins_acks: thins_acks || link.thins_acks,
+        share: link.share,
+        wash: link.wash,
         on_conflict: link.on_conflict,
         backend: link.backend,
         has_stations,
@@ -118,8 +142,8 @@ fn burst_default_ns(per_flow: bool, of_link_ns: u64) -> u64 {
     (times * of_link_ns).clamp(*BURST_OF_CLASS_NS.start(), *BURST_OF_CLASS_NS.end())
 }
 
-fn implicit_default(has_stations: bool, burst_of_link_ns: u64, line: usize) -> Class {
-    let aqm = aqm::implicit(has_stations);
+fn implicit_default(of_link: &OfLink, line: usize) -> Class {
+    let aqm = aqm::implicit(of_link.has_stations, of_link.slowest_bps);
     Class {
         name: DEFAULT_CLASS.to_owned(),
         tenant: None,
@@ -129,12 +153,13 @@ fn implicit_default(has_stations: bool, burst_of_link_ns: u64, line: usize) -> C
         floor_bps: None,
         priority: PRIORITY_REST,
         per_flow: false,
-        queue_packets: queue_default(false, has_stations, aqm),
-        burst_ns: burst_default_ns(false, burst_of_link_ns),
+        queue_packets: queue_default(false, of_link.has_stations, aqm),
+        burst_ns: burst_default_ns(false, of_link.burst_ns),
         aqm,
         gate: None,
         receive: false,
         best_effort: false,
+        set_dscp: None,
         matches: Vec::new(),
         is_default: true,
         line,
@@ -163,12 +188,12 @@ fn queue_default(per_flow: bool, has_stations: bool, aqm: Aqm) -> u16 {
     }
 }
 
-fn resolve_class(has_stations: bool, burst_of_link_ns: u64, class: ReadClass) -> Class {
+fn resolve_class(of_link: &OfLink, class: ReadClass) -> Class {
     let is_default = class.is_default();
     let gate = background::gate(&class);
-    let aqm = aqm::resolve(&class, has_stations);
+    let aqm = aqm::resolve(&class, of_link.has_stations, of_link.slowest_bps);
     let receive = background::receive(&class);
-    let queue_default = queue_default(class.per_flow, has_stations, aqm);
+    let queue_default = queue_default(class.per_flow, of_link.has_stations, aqm);
     let share = class.share;
     Class {
         name: class.name.unwrap_or_default(),
@@ -182,11 +207,12 @@ fn resolve_class(has_stations: bool, burst_of_link_ns: u64, class: ReadClass) ->
         queue_packets: class.queue_packets.unwrap_or(queue_default),
         burst_ns: class
             .burst_ns
-            .unwrap_or_else(|| burst_default_ns(class.per_flow, burst_of_link_ns)),
+            .unwrap_or_else(|| burst_default_ns(class.per_flow, of_link.burst_ns)),
         aqm,
         gate,
         receive,
         best_effort: class.best_effort,
+        set_dscp: class.set_dscp,
         matches: class.matches.into_iter().map(|entry| entry.terms).collect(),
         is_default,
         line: class.line,

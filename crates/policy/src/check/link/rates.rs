@@ -18,8 +18,12 @@ struct Group<'a> {
 /// The most that a node has.
 struct Limit<'a> {
     bps: u64,
+    /// What it has at best: more than `bps` on a line that changes.
+    most_bps: u64,
     span: &'a Span,
     of: Of<'a>,
+    /// Whether it is a number of the policy's: a link whose device decides has none.
+    is_known: bool,
 }
 
 #[derive(Clone, Copy)]
@@ -75,8 +79,10 @@ impl<'a> Group<'a> {
     ) -> Self {
         let limit_of_link = Limit {
             bps: link_bps,
+            most_bps: link.most_bps().unwrap_or(link_bps),
             span: &link.rate_span,
             of: Of::Link(&link.device),
+            is_known: !link.by_device,
         };
         let limit = match tenant.and_then(|tenant| Some((tenant, tenant.share.limit()?))) {
             Some((
@@ -87,8 +93,10 @@ impl<'a> Group<'a> {
                 },
             )) => Limit {
                 bps: *bps,
+                most_bps: *bps,
                 span,
                 of: Of::Tenant(tenant.shown_name()),
+                is_known: true,
             },
             _ => limit_of_link,
         };
@@ -192,12 +200,12 @@ impl Kind {
 /// One share by itself and against its node.
 fn check_member(member: &Member, limit: &Limit, findings: &mut Findings) {
     let share = member.share;
-    for (rate, asks) in [
-        (&share.rate, "asks for"),
-        (&share.ceil, "may borrow up to"),
-        (&share.floor, "has a floor of"),
+    for (rate, asks, most_bps) in [
+        (&share.rate, "asks for", limit.bps),
+        (&share.ceil, "may borrow up to", limit.most_bps),
+        (&share.floor, "has a floor of", limit.bps),
     ] {
-        check_above(member, rate, asks, limit, findings);
+        check_above(member, rate, asks, limit, most_bps, findings);
     }
     if let (Some((rate_bps, rate)), Some((ceil_bps, ceil))) = (read(&share.rate), read(&share.ceil))
         && ceil_bps < rate_bps
@@ -250,12 +258,13 @@ fn check_above(
     rate: &Option<ReadRate>,
     asks: &str,
     limit: &Limit,
+    most_bps: u64,
     findings: &mut Findings,
 ) {
-    let Some((bps, span)) = read(rate).filter(|(bps, _)| *bps > limit.bps) else {
+    let Some((bps, span)) = read(rate).filter(|(bps, _)| *bps > most_bps) else {
         return;
     };
-    let most = format_rate(limit.bps);
+    let most = format_rate(most_bps);
     let (code, label, help) = match limit.of {
         Of::Link(_) => (
             Code::RateAboveLink,
@@ -271,10 +280,10 @@ fn check_above(
     let error = Diagnostic::error(
         code,
         format!(
-            "{} {asks} {}, but {}",
+            "{} {asks} {}, but {} has {most}",
             member.shown(),
             format_rate(bps),
-            limit.shown()
+            limit.of.shown()
         ),
         help,
     );
@@ -392,7 +401,9 @@ fn warn_of_capped(group: &Group, findings: &mut Findings) {
         if priority >= last_priority {
             continue;
         }
-        let (pace, most) = (format_rate(rate_bps), format_rate(rate_bps + room_bps));
+        // Of a link without a rate, any number above the pace is an example.
+        let more_bps = if limit.is_known { room_bps } else { rate_bps };
+        let (pace, most) = (format_rate(rate_bps), format_rate(rate_bps + more_bps));
         let warning = Diagnostic::warning(
             Code::Capped,
             format!(

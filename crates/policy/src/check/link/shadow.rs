@@ -25,6 +25,9 @@ pub(super) fn check(link: &ReadLink, source: &Source, findings: &mut Findings) {
             earlier.insert(number, &entry.terms);
             continue;
         };
+        if link.classes[*class].is_of_preset {
+            continue; // The link's own classes come first.
+        }
         // The covering entry covers everything that this one covers, so this one is not kept.
         let (by_class, by_entry) = entries[covering];
         let by_name = link.classes[by_class].shown_name();

@@ -225,12 +225,7 @@ fn each_word_has_its_hint() {
             "classes share by weight, so there is no quantum to compute: leave it out",
         ),
         ("overhead", Class, "`overhead` belongs in [link.DEV]"),
-        (
-            "mpu",
-            Link,
-            "Takt counts frames with their overhead, without cells and without a least \
-            size; take a lower rate for the rest; write overhead = 24",
-        ),
+        ("mpu", Link, "write it like this: min_frame = 64"),
         (
             "prio",
             Class,
@@ -283,17 +278,28 @@ fn each_word_has_its_hint() {
         (
             "nat",
             Link,
-            "Takt does not look up addresses from before NAT; let nft mark packets by \
-            these; write match = { mark = \"0x10\" } in a [[link.DEV.class]]",
+            "hosts behind NAT are told apart by themselves; classes by their addresses need marks, \
+            from nft; write share = \"hosts\", or match = { mark = \"0x10\" } in a \
+            [[link.DEV.class]]",
+        ),
+        ("wash", Class, "write it like this: set_dscp = \"cs0\""),
+        (
+            "squash_ingress",
+            Download,
+            "write it like this: wash = true",
         ),
         (
-            "wash",
-            Link,
-            "Takt leaves the DSCP of packets as it is; nft changes it: `ip dscp set \
-            cs0`",
+            "set_dscp_class",
+            Class,
+            "write it like this: set_dscp = \"ef\"",
         ),
         (
             "diffserv4",
+            Class,
+            "write it like this: preset = \"diffserv4\" in [link.DEV]",
+        ),
+        (
+            "diffserv3",
             Class,
             "there are no tins: make a class for each kind of traffic, by DSCP; \
             write match = { dscp = \"ef\" }",
@@ -301,8 +307,8 @@ fn each_word_has_its_hint() {
         (
             "autorate",
             Link,
-            "Takt does not measure the line: measure it, and take a few percent \
-            less; write rate = \"100mbit\"",
+            "a line that changes has rate = { min = …, base = …, max = … }, and reflectors = [ … ] in \
+             [link.DEV] to measure it by",
         ),
         (
             "handle",
@@ -330,7 +336,8 @@ fn each_word_has_its_hint() {
         (
             "dscp",
             Class,
-            "`dscp` belongs in the match: match = { dscp = … }",
+            "write it like this: match = { dscp = \"ef\" } to tell the class by it, or \
+            set_dscp = \"ef\" to set it",
         ),
         ("uid", Match, "write it like this: user = \"alice\""),
         (
@@ -360,8 +367,9 @@ fn each_word_has_its_hint() {
         (
             "cpus",
             Link,
-            "a link has: rate, overhead, pacing, packets, burst, lag_max, horizon, \
-            beyond_horizon, ecn, acks, on_conflict, backend, tenant, class, download",
+            "a link has: rate, reflectors, overhead, framing, min_frame, cells, pacing, packets, \
+            burst, lag_max, horizon, beyond_horizon, ecn, acks, share, wash, on_conflict, backend, \
+            preset, tenant, class, download",
         ),
         ("cpuset", Beats, "write it like this: cpus = \"0-3,6\""),
         ("runtime", Task, "write it like this: budget = \"8ms\""),

@@ -10,6 +10,7 @@ const TASKS: &[Place] = &[Beats, Task, TaskMatch];
 const GROUPS: &[Place] = &[Radio, Crowd];
 
 const LINK: &[Place] = &[Link];
+const DIRECTIONS: &[Place] = &[Link, Download];
 const CLASS: &[Place] = &[Class];
 const CLASS_OR_TENANT: &[Place] = &[Class, Tenant];
 const MATCH: &[Place] = &[Match];
@@ -51,11 +52,16 @@ const fn choice(places: &'static [Place], text: &'static str, purpose: &'static 
 }
 
 const LINK_RATE: Line = line(LINK, "rate = \"100mbit\"");
+const WASH: Line = line(DIRECTIONS, "wash = true");
+const BEST_EFFORT: Line = line(CLASS, "set_dscp = \"cs0\"");
 const DOWNLOAD: Line = line(LINK, "download = { rate = \"240mbit\" }");
 const GUARANTEE: Line = choice(CLASS_OR_TENANT, "rate = \"25mbit\"", "for a guarantee");
 const CEILING: Line = choice(CLASS_OR_TENANT, "ceil = \"50mbit\"", "for a limit");
 const QUEUE: Line = choice(CLASS, "queue_packets = 1000", "for the length of a queue");
 const MARK: Line = line(MATCH, "mark = \"0x10\"");
+const BY_WEIGHT: &str = "rates are absolute, and what is spare is shared by weight";
+const WEIGHT: Line = line(CLASS_OR_TENANT, "weight = 2");
+const HOSTS: Line = line(LINK, "share = \"hosts\"");
 const SOURCE: Line = line(MATCH, "src = \"192.0.2.0/24\"");
 const DESTINATION: Line = line(MATCH, "dst = \"192.0.2.0/24\"");
 const UDP: Line = line(MATCH, "proto = \"udp\"");
@@ -165,10 +171,10 @@ pub(super) const WORDS: &[Word] = &[
     ),
     word(
         &["autorate", "autorate_ingress"],
-        &[differs(
+        &[absent(
             LINKS,
-            "Takt does not measure the line: measure it, and take a few percent less",
-            &[LINK_RATE],
+            "a line that changes has rate = { min = …, base = …, max = … }, and reflectors = [ … ] in \
+             [link.DEV] to measure it by",
         )],
     ),
     word(
@@ -189,7 +195,7 @@ pub(super) const WORDS: &[Word] = &[
             differs(
                 LINKS,
                 "classes share by weight, not by a quantum of bytes",
-                &[line(CLASS_OR_TENANT, "weight = 2")],
+                &[WEIGHT],
             ),
             same(TASKS, &[BUDGET]),
         ],
@@ -201,13 +207,11 @@ pub(super) const WORDS: &[Word] = &[
             "classes share by weight, so there is no quantum to compute: leave it out",
         )],
     ),
+    // A link's own key has another meaning.
+    word(&["share"], &[differs(PARTS, BY_WEIGHT, &[WEIGHT])]),
     word(
-        &["share", "shares", "ratio", "percent", "percentage"],
-        &[differs(
-            LINKS,
-            "rates are absolute, and what is spare is shared by weight",
-            &[line(CLASS_OR_TENANT, "weight = 2")],
-        )],
+        &["shares", "ratio", "percent", "percentage"],
+        &[differs(LINKS, BY_WEIGHT, &[WEIGHT])],
     ),
     word(
         &["prio", "precedence", "importance", "pref", "preference"],
@@ -327,26 +331,39 @@ pub(super) const WORDS: &[Word] = &[
         &["nat", "masquerade"],
         &[differs(
             LINKS,
-            "Takt does not look up addresses from before NAT; let nft mark packets by these",
-            &[MARK],
+            "hosts behind NAT are told apart by themselves; classes by their addresses need marks, from \
+             nft",
+            &[HOSTS, MARK],
         )],
     ),
     word(
-        &["wash", "set_dscp", "squash_dscp", "squash_ingress"],
-        &[absent(
-            LINKS,
-            "Takt leaves the DSCP of packets as it is; nft changes it: `ip dscp set cs0`",
+        &["dscp"],
+        &[same(
+            CLASS,
+            &[
+                choice(MATCH, "dscp = \"ef\"", "to tell the class by it"),
+                choice(CLASS, "set_dscp = \"ef\"", "to set it"),
+            ],
         )],
     ),
+    word(&["wash"], &[same(CLASS_OR_TENANT, &[BEST_EFFORT])]),
     word(
+        &["squash_dscp", "squash_ingress"],
         &[
-            "diffserv",
-            "diffserv3",
-            "diffserv4",
-            "diffserv8",
-            "tin",
-            "tins",
+            same(DIRECTIONS, &[WASH]),
+            same(CLASS_OR_TENANT, &[BEST_EFFORT]),
         ],
+    ),
+    word(
+        &["set_dscp_class", "dscp_mark", "remark"],
+        &[same(LINKS, &[line(CLASS, "set_dscp = \"ef\"")])],
+    ),
+    word(
+        &["diffserv4", "diffserv"],
+        &[same(LINKS, &[line(DIRECTIONS, "preset = \"diffserv4\"")])],
+    ),
+    word(
+        &["diffserv3", "diffserv8", "tin", "tins"],
         &[differs(
             LINKS,
             "there are no tins: make a class for each kind of traffic, by DSCP",
@@ -362,11 +379,7 @@ pub(super) const WORDS: &[Word] = &[
             "dsthost",
             "per_host",
         ],
-        &[differs(
-            LINKS,
-            "flows take turns, hosts do not: make a class for each host or network",
-            &[SOURCE],
-        )],
+        &[same(LINKS, &[HOSTS])],
     ),
     word(
         &["ack_filter", "ack_filter_aggressive"],
@@ -379,13 +392,15 @@ pub(super) const WORDS: &[Word] = &[
             &[choice(LINK, "packets = \"mtu\"", "for one frame each")],
         )],
     ),
+    word(&["mpu"], &[same(LINKS, &[line(LINK, "min_frame = 64")])]),
     word(
-        &["mpu", "linklayer", "atm", "ptm", "stab", "tsize"],
-        &[differs(
+        &["linklayer", "atm", "ptm", "stab", "tsize"],
+        &[same(
             LINKS,
-            "Takt counts frames with their overhead, without cells and without a least size; take \
-             a lower rate for the rest",
-            &[line(LINK, "overhead = 24")],
+            &[
+                choice(LINK, "framing = \"pppoe-ptm\"", "by the line's name"),
+                choice(LINK, "cells = \"atm\"", "for its cells alone"),
+            ],
         )],
     ),
     word(

@@ -15,9 +15,10 @@ pub(super) const KINDS: Words<AqmKind, 3> = [
 
 pub(super) const TARGET_MIN_NS: u64 = 10_000;
 pub(super) const INTERVAL_MIN_NS: u64 = 100_000;
-pub(super) const MAX_NS: u64 = 4_000_000_000;
+pub(crate) const MAX_NS: u64 = 4_000_000_000;
 
 /// What the class says of it. Wrong values are absent, and have been reported.
+#[derive(Default)]
 pub(crate) struct ReadAqm {
     /// Its value and position.
     pub kind: Option<(AqmKind, Span)>,

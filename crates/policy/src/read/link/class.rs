@@ -14,7 +14,7 @@ use crate::read::keys::{Key, Schema, Takes, Words, words};
 use crate::read::place::Place;
 use crate::read::section::{Field, Section, tables};
 use crate::source::{Source, Span};
-use crate::value::{name, rate};
+use crate::value::{dscp, name, rate};
 use crate::{Code, DEFAULT_CLASS, Gate};
 
 pub(in crate::read) const CLASS: Schema = Schema {
@@ -80,17 +80,17 @@ pub(in crate::read) const CLASS: Schema = Schema {
             Takes::Word(&words(&aqm::KINDS)),
             "How its queues are kept short; the default depends on rate and ceil",
         ),
-        Key::with_default(
+        Key::new(
             "target",
             Takes::Duration(aqm::TARGET_MIN_NS..=aqm::MAX_NS),
-            "\"5ms\"",
-            "Delay that a queue may have for longer than interval (RFC 8289, section 4.4)",
+            "Delay that a queue may have for longer than interval (RFC 8289, section 4.4); default: \
+             \"5ms\", or one and a half full frames at the class's highest rate",
         ),
-        Key::with_default(
+        Key::new(
             "interval",
             Takes::Duration(aqm::INTERVAL_MIN_NS..=aqm::MAX_NS),
-            "\"100ms\"",
-            "An acceptable round trip (RFC 8289, section 4.3)",
+            "An acceptable round trip (RFC 8289, section 4.3); default: \"95ms\" more than the \
+             default of target",
         ),
         Key::new(
             "gate",
@@ -103,6 +103,12 @@ pub(in crate::read) const CLASS: Schema = Schema {
             Takes::Boolean,
             "Only with priority = \"background\": incoming packets of the class wait, too \
              (default)",
+        ),
+        Key::new(
+            "set_dscp",
+            Takes::Spelled(dscp::schema),
+            "The DSCP that its packets get, after they are classified: a number or a name; default: \
+             the one they have, or with the link's wash = true 0",
         ),
         Key::with_default(
             "best_effort",
@@ -124,6 +130,8 @@ pub(crate) struct ReadClass {
     /// Where the class is named, or where it starts.
     pub span: Span,
     pub line: usize,
+    /// Whether a preset brings it.
+    pub is_of_preset: bool,
     /// The name of its tenant, and where it is named.
     pub tenant: Option<(String, Span)>,
     pub share: ReadShare,
@@ -135,6 +143,7 @@ pub(crate) struct ReadClass {
     pub gate: Option<(Gate, Span)>,
     /// Its value and position.
     pub receive: Option<(bool, Span)>,
+    pub set_dscp: Option<u8>,
     pub best_effort: bool,
     pub matches: Vec<ReadMatch>,
 }
@@ -169,6 +178,7 @@ fn read(table: &DeTable, span: Span, source: &Source, findings: &mut Findings) -
         name,
         span,
         line,
+        is_of_preset: false,
         tenant: read_tenant(&section, findings),
         share: share::read(&section, findings),
         per_flow: section.boolean("per_flow", findings).unwrap_or(false),
@@ -179,6 +189,7 @@ fn read(table: &DeTable, span: Span, source: &Source, findings: &mut Findings) -
         aqm: aqm::read(&section, findings),
         gate: read_gate(&section, findings),
         receive: read_receive(&section, findings),
+        set_dscp: section.text_or_integer("set_dscp", "set_dscp = \"ef\"", findings, dscp::parse),
         best_effort: section.boolean("best_effort", findings).unwrap_or(false),
         matches: matching::read_all(section.get("match"), findings),
     };

@@ -2,18 +2,20 @@
 
 use toml::de::DeValue;
 
-use super::class::{self, CLASS};
-use super::share::{bps_of, read_rate};
+use super::autorate::{self, read_link_rate};
+use super::class::{self, CLASS, ReadClass};
+use super::preset::{self, PRESETS};
+use super::share::bps_of;
 use super::tenant::{self, TENANT};
-use super::{OVERHEAD_BYTES, ReadLink, check_count, read_backend};
+use super::{OVERHEAD_BYTES, ReadLink, check_count, framing, read_backend};
 use crate::diagnostic::Diagnostic;
 use crate::findings::Findings;
-use crate::read::keys::{Key, Schema, Takes};
+use crate::read::keys::{Key, Schema, Takes, Words, words};
 use crate::read::place::Place;
 use crate::read::section::{Field, Section, wrong_type};
 use crate::source::Source;
-use crate::value::{device, rate};
-use crate::{Code, Pacing};
+use crate::value::device;
+use crate::{Code, Pacing, Sharing};
 
 pub(in crate::read) const DOWNLOAD: Schema = Schema {
     what: "download",
@@ -23,15 +25,18 @@ pub(in crate::read) const DOWNLOAD: Schema = Schema {
     keys: &[
         Key::required(
             "rate",
-            Takes::Spelled(rate::schema),
+            Takes::Spelled(autorate::schema),
             "Rate of the line in this direction; a little below it, so that packets wait here and \
-             not before the line",
+             not before the line; of a line that changes its bounds, as { min, base, max }",
         ),
         Key::new(
             "overhead",
             Takes::Integer(OVERHEAD_BYTES),
-            "Bytes per frame, beyond the Ethernet frame; default: the link's",
+            "Bytes per frame, beyond the Ethernet frame; without any of these four keys: as the link",
         ),
+        framing::NAMED,
+        framing::OF_A_FRAME,
+        framing::INTO_CELLS,
         Key::new(
             "ecn",
             Takes::Boolean,
@@ -39,9 +44,27 @@ pub(in crate::read) const DOWNLOAD: Schema = Schema {
              link's",
         ),
         Key::new(
+            "share",
+            Takes::Word(&words(&SHARE)),
+            "What has equal parts of a class's capacity: flows, or hosts first (those that receive); \
+             default: as the link",
+        ),
+        Key::new(
+            "wash",
+            Takes::Boolean,
+            "Packets get the DSCP 0, after they are classified, unless their class sets another; \
+             default: the link's",
+        ),
+        Key::new(
             "backend",
             Takes::Word(&BACKENDS),
             "What carries it out; by default the cheapest that keeps the policy",
+        ),
+        Key::new(
+            "preset",
+            Takes::Word(&words(&PRESETS)),
+            "Classes voice, video, bulk and default, by DSCP as with CAKE; the download's own come \
+             first; default: the link's, where it has the link's classes",
         ),
         Key::new(
             "tenant",
@@ -55,6 +78,14 @@ pub(in crate::read) const DOWNLOAD: Schema = Schema {
         ),
     ],
 };
+
+/// `hosts` are those behind the device: they receive what comes in.
+const SHARE: Words<Sharing, 4> = [
+    ("flows", Sharing::Flows),
+    ("hosts", Sharing::Destinations),
+    ("sources", Sharing::Sources),
+    ("destinations", Sharing::Destinations),
+];
 
 /// Those that carry out downloads.
 const BACKENDS: [&str; 2] = ["takt", "tree"];
@@ -79,18 +110,36 @@ pub(super) fn read(
         let error = Diagnostic::error(Code::MissingKey, problem, help);
         findings.add(error.at(&field.span, "this download"));
     }
-    let rate = read_rate(&section, "rate", findings);
+    let (rate, range) = read_link_rate(&section, findings);
     let tenants = tenant::read_all(section.get("tenant"), source, findings);
-    let classes = class::read_all(section.get("class"), source, findings);
+    let mut classes = class::read_all(section.get("class"), source, findings);
+    let preset = preset::read(&section, findings);
+    let has_default = |classes: &[ReadClass]| {
+        let mut own = classes.iter().filter(|class| !class.is_of_preset);
+        own.any(ReadClass::is_default)
+    };
+    // Shares of its own rate.
+    let is_divided = !(classes.is_empty() && tenants.is_empty());
+    let (from, has_default) = match (&preset, is_divided) {
+        (Some(own), _) => (Some(own), has_default(&classes)),
+        (None, true) => (None, false),
+        (None, false) => (of.preset.as_ref(), has_default(&of.classes)),
+    };
+    classes.extend(
+        from.into_iter()
+            .flat_map(|preset| preset::classes(preset, bps_of(&rate), has_default, source)),
+    );
     check_count(&tenants, &classes, findings);
-    let overhead = section.integer("overhead", OVERHEAD_BYTES, findings);
     Some(ReadLink {
         device: device::download_of(&of.device),
         line: source.line(field.span.start),
         rate_bps: bps_of(&rate),
         rate_span: rate.map_or(field.span.clone(), |rate| rate.span),
+        by_device: autorate::by_device(&section).is_some(),
+        range,
+        reflectors: { of.reflectors.as_ref() }.cloned(),
         device_span: field.span,
-        overhead_bytes: overhead.map_or(of.overhead_bytes, |bytes| bytes as u32),
+        framing: framing::read(&section, findings).unwrap_or(of.framing),
         pacing: Pacing::Timer,
         packets: of.packets,
         burst_ns: of.burst_ns,
@@ -99,8 +148,13 @@ pub(super) fn read(
         beyond_horizon: of.beyond_horizon,
         ecn: section.boolean("ecn", findings).unwrap_or(of.ecn),
         thins_acks: false,
+        share: section
+            .word("share", &SHARE, findings)
+            .unwrap_or(of.share.reversed()),
+        wash: section.boolean("wash", findings).unwrap_or(of.wash),
         on_conflict: of.on_conflict,
         backend: read_backend(&section, findings),
+        preset,
         tenants,
         classes,
         download: None,

@@ -1,11 +1,14 @@
 //! `[link.DEV]`
 
-pub(super) mod aqm;
+pub(crate) mod aqm;
+pub(crate) mod autorate;
 pub(crate) mod burst;
 pub(super) mod class;
 pub(super) mod download;
+mod framing;
 mod horizon;
 pub(super) mod matching;
+pub(super) mod preset;
 pub(super) mod share;
 pub(super) mod tenant;
 
@@ -14,8 +17,10 @@ use std::ops::RangeInclusive;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
+use self::autorate::{ReadRange, ReadReflectors, read_link_rate, read_reflectors};
 use self::class::ReadClass;
-use self::share::{bps_of, read_rate};
+use self::preset::ReadPreset;
+use self::share::bps_of;
 use self::tenant::ReadTenant;
 use crate::diagnostic::Diagnostic;
 use crate::findings::Findings;
@@ -23,8 +28,8 @@ use crate::read::keys::{Key, Schema, Takes, Words, words};
 use crate::read::place::Place;
 use crate::read::section::{Section, in_file_order, instead, wrong_type};
 use crate::source::{Source, Span};
-use crate::value::{Fault, device as device_name, duration, rate};
-use crate::{Backend, BeyondHorizon, Code, OnConflict, Pacing, Packets};
+use crate::value::{Fault, device as device_name, duration};
+use crate::{Backend, BeyondHorizon, Code, Framing, OnConflict, Pacing, Packets, Sharing};
 
 pub(in crate::read) const LINK: Schema = Schema {
     what: "link",
@@ -33,8 +38,14 @@ pub(in crate::read) const LINK: Schema = Schema {
     keys: &[
         Key::required(
             "rate",
-            Takes::Spelled(rate::schema),
-            "Rate of the wire, or of the slower line behind it",
+            Takes::Spelled(autorate::link_schema),
+            "Rate of the wire, or of the slower line behind it; of a line that changes its bounds, as \
+             { min, base, max }; \"line\": none, the device decides, which stops its queue",
+        ),
+        Key::new(
+            "reflectors",
+            Takes::Spelled(autorate::reflectors_schema),
+            "Hosts that taktd asks for the delay of a line that changes, by their addresses",
         ),
         Key::with_default(
             "overhead",
@@ -42,6 +53,9 @@ pub(in crate::read) const LINK: Schema = Schema {
             "0",
             "Bytes per frame, beyond the Ethernet frame; 24 counts preamble, gap and FCS",
         ),
+        framing::NAMED,
+        framing::OF_A_FRAME,
+        framing::INTO_CELLS,
         Key::with_default(
             "pacing",
             Takes::Word(&words(&PACING)),
@@ -92,6 +106,18 @@ pub(in crate::read) const LINK: Schema = Schema {
             "Pure acknowledgements of TCP that wait: all leave, or a newer one takes the place of the \
              one before it",
         ),
+        Key::new(
+            "share",
+            Takes::Word(&words(&SHARE)),
+            "What has equal parts of a class's capacity: flows, or hosts first (those that send; of a \
+             download, those that receive); default: hosts with a download, else flows",
+        ),
+        Key::with_default(
+            "wash",
+            Takes::Boolean,
+            "false",
+            "Packets get the DSCP 0, after they are classified, unless their class sets another",
+        ),
         Key::with_default(
             "on_conflict",
             Takes::Word(&words(&ON_CONFLICT)),
@@ -103,6 +129,11 @@ pub(in crate::read) const LINK: Schema = Schema {
             "backend",
             Takes::Word(&Backend::NAMES),
             "What carries the link out; by default the cheapest that keeps the policy",
+        ),
+        Key::new(
+            "preset",
+            Takes::Word(&words(&preset::PRESETS)),
+            "Classes voice, video, bulk and default, by DSCP as with CAKE; the link's own come first",
         ),
         Key::new(
             "tenant",
@@ -134,6 +165,13 @@ const PACKETS: Words<Packets, 3> = [
 ];
 /// Whether they are thinned.
 const ACKS: Words<bool, 2> = [("all", false), ("thin", true)];
+/// `hosts` are those behind the device: they send what leaves.
+const SHARE: Words<Sharing, 4> = [
+    ("flows", Sharing::Flows),
+    ("hosts", Sharing::Sources),
+    ("sources", Sharing::Sources),
+    ("destinations", Sharing::Destinations),
+];
 const ON_CONFLICT: Words<OnConflict, 2> = [
     ("report", OnConflict::Report),
     ("restore", OnConflict::Restore),
@@ -149,7 +187,12 @@ pub(crate) struct ReadLink {
     pub line: usize,
     pub rate_bps: Option<u64>,
     pub rate_span: Span,
-    pub overhead_bytes: u32,
+    /// There is no rate: the device decides. `rate_bps` is the most that there is then.
+    pub by_device: bool,
+    /// Of a rate that changes; that is `rate_bps` at first.
+    pub range: Option<ReadRange>,
+    pub reflectors: Option<ReadReflectors>,
+    pub framing: Framing,
     pub pacing: Pacing,
     pub packets: Packets,
     pub burst_ns: u64,
@@ -158,11 +201,26 @@ pub(crate) struct ReadLink {
     pub beyond_horizon: BeyondHorizon,
     pub ecn: bool,
     pub thins_acks: bool,
+    pub share: Sharing,
+    pub wash: bool,
     pub on_conflict: OnConflict,
     pub backend: Option<Backend>,
+    /// Its own; a download may have the link's.
+    pub preset: Option<ReadPreset>,
     pub tenants: Vec<ReadTenant>,
+    /// Its own, and those of the preset.
     pub classes: Vec<ReadClass>,
     pub download: Option<Box<ReadLink>>,
+}
+
+impl ReadLink {
+    /// The most that it may have; more than its rate on a line that changes.
+    pub fn most_bps(&self) -> Option<u64> {
+        match &self.range {
+            Some(range) => bps_of(&range.max).or(self.rate_bps),
+            None => self.rate_bps,
+        }
+    }
 }
 
 pub(super) fn read(
@@ -202,19 +260,25 @@ pub(super) fn read(
         let error = Diagnostic::error(Code::MissingKey, format!("{device} has no rate"), help);
         findings.add(error.at(&device_span, "this link"));
     }
-    let rate = read_rate(&section, "rate", findings);
+    let (rate, range) = read_link_rate(&section, findings);
     let tenants = tenant::read_all(section.get("tenant"), source, findings);
-    let classes = class::read_all(section.get("class"), source, findings);
+    let mut classes = class::read_all(section.get("class"), source, findings);
+    let preset = preset::read(&section, findings);
+    if let Some(preset) = &preset {
+        let has_default = classes.iter().any(ReadClass::is_default);
+        classes.extend(preset::classes(preset, bps_of(&rate), has_default, source));
+    }
     check_count(&tenants, &classes, findings);
     let mut link = ReadLink {
         device: device.to_owned(),
         line: source.line(device_span.start),
         rate_bps: bps_of(&rate),
         rate_span: rate.map_or(device_span.clone(), |rate| rate.span),
+        by_device: autorate::by_device(&section).is_some(),
+        range,
+        reflectors: read_reflectors(&section, findings),
         device_span,
-        overhead_bytes: section
-            .integer("overhead", OVERHEAD_BYTES, findings)
-            .map_or(0, |bytes| bytes as u32),
+        framing: framing::read(&section, findings).unwrap_or_default(),
         pacing: section
             .word("pacing", &PACING, findings)
             .unwrap_or(Pacing::Timer),
@@ -229,10 +293,19 @@ pub(super) fn read(
             .unwrap_or(BeyondHorizon::Drop),
         ecn: section.boolean("ecn", findings).unwrap_or(false),
         thins_acks: section.word("acks", &ACKS, findings).unwrap_or(false),
+        share: section.word("share", &SHARE, findings).unwrap_or({
+            // A gateway divides among those behind it; a host of its own has one address.
+            match section.get("download") {
+                Some(_) => Sharing::Sources,
+                None => Sharing::Flows,
+            }
+        }),
+        wash: section.boolean("wash", findings).unwrap_or(false),
         on_conflict: section
             .word("on_conflict", &ON_CONFLICT, findings)
             .unwrap_or(OnConflict::Report),
         backend: read_backend(&section, findings),
+        preset,
         tenants,
         classes,
         download: None,

@@ -79,6 +79,22 @@ pub(crate) fn bps_of(rate: &Option<ReadRate>) -> Option<u64> {
     rate.as_ref()?.bps
 }
 
+impl ReadShare {
+    /// Of a class that no line of the file describes: `span` is where it is asked for.
+    pub(super) fn for_preset(floor_bps: Option<u64>, span: &Span, priority: u8) -> Self {
+        Self {
+            rate: None,
+            ceil: None,
+            floor: floor_bps.map(|bps| ReadRate {
+                bps: Some(bps),
+                span: span.clone(),
+            }),
+            weight_milli: None,
+            priority: Some(priority),
+        }
+    }
+}
+
 pub(super) fn read(section: &Section, findings: &mut Findings) -> ReadShare {
     ReadShare {
         rate: read_rate(section, "rate", findings),

@@ -10,7 +10,7 @@ use crate::read::keys::Words;
 use crate::read::link::share::read_rate;
 use crate::read::section::{Section, missing};
 use crate::source::Span;
-use crate::traffic::{Connection, Control, Kind, Periods};
+use crate::traffic::{Connection, Control, Kind, Periods, Together};
 use crate::value::Fault;
 use crate::value::decimal::Decimal;
 
@@ -19,14 +19,16 @@ const PACKETS_DEFAULT: u32 = 8;
 pub(super) const PERIOD_NS: RangeInclusive<u64> = 1_000..=3_600_000_000_000;
 pub(super) const RTT_NS: RangeInclusive<u64> = 1_000..=60_000_000_000;
 pub(super) const THINK_NS: RangeInclusive<u64> = 0..=3_600_000_000_000;
+pub(super) const APART_NS: RangeInclusive<u64> = 0..=1_000_000_000;
 pub(super) const BYTES: RangeInclusive<u64> = 1..=1 << 40;
 pub(super) const SHAPE_MILLI: RangeInclusive<i64> = 1_050..=10_000;
 const SHAPE_DEFAULT_MILLI: u64 = 1_500;
 
-pub(super) const CONTROLS: Words<Control, 3> = [
+pub(super) const CONTROLS: Words<Control, 4> = [
     ("cubic", Control::Cubic),
     ("reno", Control::Reno),
     ("bbr", Control::Bbr),
+    ("dctcp", Control::Dctcp),
 ];
 
 /// A kind by its name.
@@ -54,8 +56,9 @@ pub(super) const KINDS: Words<Word, 8> = [
 ];
 
 /// The keys that only some kinds have.
-const OWN_KEYS: [&str; 10] = [
-    "packets", "rate", "on", "off", "shape", "rtt", "think", "control", "bytes", "file",
+const OWN_KEYS: [&str; 12] = [
+    "packets", "rate", "on", "off", "shape", "rtt", "think", "control", "bytes", "together",
+    "apart", "file",
 ];
 
 /// What captured packets say themselves.
@@ -69,7 +72,7 @@ impl Word {
             Self::OnOff => &["rate", "on", "off"],
             Self::Pareto => &["rate", "on", "off", "shape"],
             Self::Request => &["rtt", "think"],
-            Self::Tcp => &["rtt", "think", "control", "bytes"],
+            Self::Tcp => &["rtt", "think", "control", "bytes", "together", "apart"],
             Self::Capture => &["file"],
         }
     }
@@ -124,11 +127,35 @@ pub(super) fn read(
             rtt_ns: required(section, "rtt", "20ms", RTT_NS, start, findings)?,
             transfer_bytes: section.integer("bytes", BYTES, findings),
             think_ns,
+            together: read_together(section, findings),
         })),
         Word::Capture => Some(Kind::Capture {
             file: read_file(section, start, findings)?,
             frame_bytes: frame.map(|bytes| bytes as u32),
         }),
+    }
+}
+
+/// Only transfers that end are waited for.
+fn read_together(section: &Section, findings: &mut Findings) -> Option<Together> {
+    let is_together = section.boolean("together", findings).unwrap_or_default();
+    let apart_ns = ns(section, "apart", "10us", APART_NS, findings).unwrap_or(0);
+    if is_together && section.get("bytes").is_none() {
+        let help = "say how long a transfer is, such as bytes = 64000, or take it out";
+        refuse_without(section, "together", "bytes", help, findings);
+    }
+    if !is_together {
+        let help = "set together = true, or take it out";
+        refuse_without(section, "apart", "together", help, findings);
+    }
+    is_together.then_some(Together { apart_ns })
+}
+
+fn refuse_without(section: &Section, key: &str, other: &str, help: &str, findings: &mut Findings) {
+    if let Some(field) = section.get(key) {
+        let problem = format!("`{key}` does nothing without `{other}`");
+        let error = Diagnostic::error(Code::IdleKey, problem, help);
+        findings.add(error.at(&field.span, "for nothing"));
     }
 }
 

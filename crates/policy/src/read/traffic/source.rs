@@ -111,6 +111,18 @@ pub(super) const SOURCE: Schema = Schema {
             Takes::Integer(kind::BYTES),
             "Of a transfer; default: no end",
         ),
+        Key::with_default(
+            "together",
+            Takes::Boolean,
+            "false",
+            "The flows' next transfers begin when the last ones of all have arrived",
+        ),
+        Key::with_default(
+            "apart",
+            Takes::Duration(kind::APART_NS),
+            "\"0ns\"",
+            "Of flows that begin together: how much later each begins than the one before it",
+        ),
         Key::new(
             "file",
             Takes::Spelled(path::schema),

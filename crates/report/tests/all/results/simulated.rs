@@ -8,7 +8,7 @@ use super::{
 pub const EXPERIMENT: &str = "simulated";
 
 pub fn all() -> Vec<Table> {
-    vec![figure_2(), stations(), day()]
+    vec![figure_2(), incast(), stations(), day()]
 }
 
 /// Parts per million, or percent of large ones.
@@ -30,6 +30,13 @@ fn kbit(bps: f64) -> String {
 
 fn ms(ns: f64) -> String {
     format!("{:.2} ms", ns / 1e6)
+}
+
+fn few_ms(ns: f64) -> String {
+    match ns / 1e6 {
+        ms if ms < 10.0 => tenths(ms) + " ms",
+        ms => whole(ms) + " ms",
+    }
 }
 
 fn lost(percent: f64) -> String {
@@ -61,6 +68,7 @@ fn figure_2() -> Table {
                 column("takt, by timer", "takt"),
                 column("takt, by gap frames", "takt-gap"),
                 column("tree (HTB)", "takt-tree"),
+                column("HTB, bursts of 1 ms", "htb"),
                 column("PSPacer", "pspacer"),
             ]
         },
@@ -70,6 +78,39 @@ fn figure_2() -> Table {
             line("ten classes, 1 us", "many_error_1us_ppm"),
             line("… 50 us", "many_error_50us_ppm"),
         ],
+    }
+}
+
+const OF_INCAST: [Column; 6] = [
+    column("CUBIC", "none"),
+    column("DCTCP", "dctcp"),
+    column("rates", "takt-flow"),
+    column("rates, asked in turn", "takt-flow-asked"),
+    column("clocks, asked in turn", "takt-asked"),
+    column("gaps, asked in turn", "takt-gap-asked"),
+];
+
+/// What of the port carries answers, and how long they take at p99.
+fn incast() -> Table {
+    let short = [10, 64, 256].map(|kb| (1, 32, kb));
+    let ports = short.into_iter().chain([(1, 128, 64)]);
+    let at_1gbit = ports.flat_map(|port| [4, 16, 64, 128].map(|servers| (port, servers)));
+    let at_10gbit = [64, 256].map(|kb| ((10, 32, kb), 64));
+    let lines = at_1gbit
+        .chain(at_10gbit)
+        .map(|((gbit, packets, kb), servers)| Line {
+            label: format!("{gbit} Gbit/s, {packets} packets, {kb} KB, {servers} servers"),
+            cases: vec![format!("rounds/{gbit}gbit/{packets}/{kb}kb/{servers}")],
+            figures: vec![
+                figure("port_percent", percent),
+                figure("answer_p99_ns", few_ms),
+            ],
+        });
+    Table {
+        name: "incast",
+        experiment: EXPERIMENT,
+        columns: &OF_INCAST,
+        lines: lines.collect(),
     }
 }
 

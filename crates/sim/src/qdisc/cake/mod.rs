@@ -10,6 +10,9 @@ mod cobalt;
 
 use std::collections::VecDeque;
 
+use takt_algo::sys::takt_framing;
+use takt_policy::Framing;
+
 use self::cobalt::{Cobalt, CobaltTerms, Verdict};
 use super::{Answer, Qdisc};
 use crate::{
@@ -35,8 +38,8 @@ const OF_CAKE: u64 = u64::MAX - 2;
 pub struct CakeTerms {
     /// The rate.
     pub rate_bps: u64,
-    /// Bytes of each packet beyond its frame.
-    pub overhead_bytes: u32,
+    /// What the line carries of a frame.
+    pub framing: Framing,
 }
 
 /// How a flow takes turns (`CAKE_SET_…`).
@@ -100,7 +103,7 @@ impl Length {
 /// A shaper with queues of flows.
 pub struct Cake {
     length: Length,
-    overhead_bytes: u32,
+    framing: takt_framing,
     cobalt: CobaltTerms,
     turn_bytes: u64,
     limit_bytes: u64,
@@ -125,7 +128,7 @@ impl Cake {
         let of_rate = (of_rate / u128::from(NS_PER_S)) as u64;
         Self {
             length,
-            overhead_bytes: terms.overhead_bytes,
+            framing: takt_planner::framing(terms.framing),
             cobalt: CobaltTerms {
                 target_ns,
                 interval_ns: (INTERVAL_NS + target_ns - TARGET_NS).max(2 * target_ns),
@@ -191,7 +194,7 @@ impl Cake {
 
     /// `cake_advance_shaper`: what a packet takes, of its flow's turn and of the time.
     fn charge(&mut self, at: usize, packet: &Packet) {
-        let bytes = u64::from(packet.bytes) + u64::from(self.overhead_bytes);
+        let bytes = u64::from(self.framing.frame_bytes(packet.bytes));
         let length_ns = self.length.ns(bytes);
         self.next_ns += length_ns;
         self.failsafe_ns += length_ns + length_ns / 2;

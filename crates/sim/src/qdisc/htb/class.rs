@@ -1,6 +1,7 @@
 //! A class: its tokens, and what it may do with them. Tokens are times at the class's rate.
 
 use takt_planner::tree::Node;
+use takt_policy::Framing;
 
 use super::{PRIORITIES, leaf::Leaf, turns::Turns};
 use crate::qdisc::cost::{Cost, burst_ns};
@@ -42,7 +43,7 @@ pub(super) struct Class {
 
 impl Class {
     /// With full buckets. The level of a class that is no leaf is the caller's.
-    pub fn new(node: &Node, parent: Option<usize>, overhead_bytes: u32) -> Self {
+    pub fn new(node: &Node, parent: Option<usize>, framing: Framing) -> Self {
         let buffer_ns = burst_ns(node.burst_bytes, node.rate_bps);
         let ceil_buffer_ns = burst_ns(node.burst_bytes, node.ceil_bps);
         Self {
@@ -59,8 +60,8 @@ impl Class {
                 .map(|leaf| Leaf::new(leaf, node.quantum_bytes)),
             waits_until_ns: 0,
             since_ns: 0,
-            rate: Cost::new(node.rate_bps, overhead_bytes),
-            ceil: Cost::new(node.ceil_bps, overhead_bytes),
+            rate: Cost::new(node.rate_bps, framing),
+            ceil: Cost::new(node.ceil_bps, framing),
             buffer_ns,
             ceil_buffer_ns,
             tokens_ns: buffer_ns,

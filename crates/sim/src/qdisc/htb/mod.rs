@@ -11,6 +11,7 @@ mod turns;
 use std::collections::BTreeSet;
 
 use takt_planner::tree::{Tree, minor_of};
+use takt_policy::Framing;
 
 use self::{
     class::{Class, Mode},
@@ -56,10 +57,16 @@ impl Htb {
     pub fn new(tree: &Tree) -> Self {
         let mut nodes: Vec<_> = tree.nodes.iter().collect();
         nodes.sort_unstable_by_key(|node| node.minor);
+        // The kernel takes what a frame costs from the root's table, or adds HTB's overhead.
+        let plain = Framing {
+            overhead_bytes: tree.overhead_bytes.into(),
+            ..Framing::default()
+        };
+        let framing = tree.line.as_ref().map_or(plain, |line| line.framing);
         let index = |minor: u16| nodes.iter().position(|node| node.minor == minor);
         let mut classes: Vec<Class> = nodes
             .iter()
-            .map(|node| Class::new(node, index(node.parent), tree.overhead_bytes.into()))
+            .map(|node| Class::new(node, index(node.parent), framing))
             .collect();
         for class in &mut classes {
             if class.leaf.is_none() {

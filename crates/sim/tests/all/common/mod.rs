@@ -2,7 +2,16 @@
 
 pub mod trace;
 
+use takt_policy::{Beyond, Cells, Framing};
 use takt_sim::{Figures, Outcome, Qdisc, Setup, Terms};
+
+/// With preamble, gap and frame check sequence.
+pub const ETHERNET: Framing = Framing {
+    overhead_bytes: 24,
+    min_frame_bytes: 0,
+    cells: Cells::None,
+    beyond: Beyond::Frame,
+};
 
 /// The classes, by names and rates, of a link that counts what a frame takes on the wire. The class
 /// at this index has the packets to UDP's port of that index.

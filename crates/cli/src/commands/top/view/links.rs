@@ -34,13 +34,13 @@ fn row(link: &LinkStatus, meter: &mut Meter) -> Vec<Value> {
     let name = format!("link {} {}", link.device, link.generation);
     let rates = meter.rates(name, counts(link));
     let used = rates
-        .filter(|_| link.rate_bps > 0)
+        .filter(|_| link.rate_bps > 0 && !link.by_device)
         .map(|rates| rates[0] * 8.0 / link.rate_bps as f64);
     vec![
         text(&link.device),
         bps(rates),
         Value::or_absent(used, Value::Share),
-        limit(link.rate_bps),
+        limit(if link.by_device { 0 } else { link.rate_bps }),
         per_s(rates, 1),
         Value::Count(link.queued_packets.into()),
         per_s(rates, 2),
