@@ -11,7 +11,7 @@ use thiserror::Error;
 
 use crate::{
     caches::{Caches, CachesError},
-    experiment::{BYTES, CACHES, NAMES, QUEUES},
+    experiment::{BYTES, CACHES, GATEWAY, GatewayChoice, NAMES, QUEUES},
     guest::Net,
     host::{self, DEFAULT_SERIES, ExecOptions, NEWEST},
     progress::Progress,
@@ -25,6 +25,9 @@ pub fn names() -> impl Iterator<Item = &'static str> {
 
 /// The experiment with downloads in it, in full.
 const NEEDS_WEB_SERVER: &str = "pacing";
+
+/// The experiment with parts.
+const COST: &str = "cost";
 
 /// Additional kernel arguments of an experiment. The pair's devices have no receive queues of
 /// their own: the CPU's backlog handles their packets. For `beats` that is to be a thread, as
@@ -103,13 +106,15 @@ pub enum RunError {
         /// The name that was asked for.
         name: String,
     },
-    /// Only `cost` has such a part.
-    #[error("{name} has no {part}; takt lab run cost {part} does")]
+    /// Another experiment has such a part.
+    #[error("{name} has no {part}; takt lab run {of} {part} does")]
     NoPart {
         /// The experiment.
         name: String,
         /// The argument that asks for it.
         part: &'static str,
+        /// The experiment that has it.
+        of: &'static str,
     },
     /// The model of caches failed.
     #[error(transparent)]
@@ -155,6 +160,8 @@ pub struct RunOptions {
     pub caches: bool,
     /// Of `cost` only: the cost of a byte alone.
     pub bytes: bool,
+    /// Of `gateway` only: its part.
+    pub gateway: GatewayChoice,
     /// For the report: the command that reproduces it.
     pub command: String,
     /// For the report: the commit from which this program was built.
@@ -163,13 +170,19 @@ pub struct RunOptions {
 
 /// The report of one experiment, or those of the tour.
 pub fn run(name: &str, options: &RunOptions) -> Result<Vec<Report>, RunError> {
-    let parts = [(options.caches, "--caches"), (options.bytes, "--bytes")];
-    let asked = parts.into_iter().find(|(asked, _)| *asked);
-    if let Some((_, part)) = asked.filter(|_| name != "cost") {
-        return Err(RunError::NoPart {
-            name: name.to_owned(),
-            part,
-        });
+    let parts = [
+        (options.caches.then_some("--caches"), COST),
+        (options.bytes.then_some("--bytes"), COST),
+        (options.gateway.argument(), GATEWAY),
+    ];
+    for (part, of) in parts {
+        if let Some(part) = part.filter(|_| name != of) {
+            return Err(RunError::NoPart {
+                name: name.to_owned(),
+                part,
+                of,
+            });
+        }
     }
     if name == tour::NAME {
         return tour::run(options);
@@ -207,6 +220,7 @@ fn boot(name: &str, machine: &Boot, short: bool, options: &RunOptions) -> Result
     if short {
         command.push("--short".into());
     }
+    command.extend(options.gateway.arguments().into_iter().map(OsString::from));
     let mut exec = ExecOptions::new(command);
     exec.kernel.clone_from(&machine.kernel);
     exec.smp = machine.processors;
@@ -216,6 +230,9 @@ fn boot(name: &str, machine: &Boot, short: bool, options: &RunOptions) -> Result
     exec.kernel_arguments = kernel_arguments(name);
     if NEED_RT_TESTS.contains(&name) {
         exec.add.extend(host::rt_tests()?);
+    }
+    if name == GATEWAY {
+        exec.add.push(host::nft()?);
     }
     if name == NEEDS_JACK {
         exec.add.extend(host::jack()?);

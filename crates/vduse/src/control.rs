@@ -13,7 +13,7 @@ use virtio_bindings::virtio_net::VIRTIO_NET_F_MAC;
 
 use crate::abi::{self, DevConfig, NAME_BYTES, VqConfig};
 use crate::error::{Error, Result};
-use crate::net::{NetDevice, QUEUE_LENGTHS};
+use crate::net::{NetDevice, RECEIVE_RING, SHORTEST_RING};
 
 /// The parameters of a network device.
 #[derive(Debug, Clone)]
@@ -22,6 +22,9 @@ pub struct NetConfig {
     pub name: String,
     /// The device's own address.
     pub mac: [u8; 6],
+    /// How many frames the driver's transmit ring has descriptors for, a power of two.
+    /// [`SHORTEST_RING`] is the least of use.
+    pub transmit_ring: u16,
 }
 
 /// `/dev/vduse/control`.
@@ -64,8 +67,8 @@ impl Control {
                 features: 1 << VIRTIO_F_VERSION_1
                     | 1 << VIRTIO_F_ACCESS_PLATFORM
                     | 1 << VIRTIO_NET_F_MAC,
-                // Two, one each way.
-                vq_num: QUEUE_LENGTHS.len() as u32,
+                // One each way.
+                vq_num: 2,
                 vq_align: abi::VQ_ALIGN,
                 reserved: [0; 13],
                 config_size: (size_of::<NetDevConfig>() - size_of::<DevConfig>()) as u32,
@@ -78,7 +81,7 @@ impl Control {
         unsafe { abi::create_dev(self.0.as_raw_fd(), (&raw const request).cast()) }
             .map_err(|errno| lifetime(errno.into()))?;
         let file = open_device(&config.name).map_err(lifetime)?;
-        for (index, max_size) in (0..).zip(QUEUE_LENGTHS) {
+        for (index, max_size) in (0..).zip([RECEIVE_RING, config.transmit_ring]) {
             let queue = VqConfig {
                 index,
                 max_size,
@@ -88,7 +91,7 @@ impl Control {
             unsafe { abi::vq_setup(file.as_raw_fd(), &queue) }
                 .map_err(|errno| lifetime(errno.into()))?;
         }
-        NetDevice::new(config.name.clone(), file)
+        NetDevice::new(config.name.clone(), file, config.transmit_ring)
     }
 
     /// Opens a device whose process has ended; `None` if there is none of this name. It
@@ -96,7 +99,7 @@ impl Control {
     pub fn adopt_net(&self, name: &str) -> Result<Option<NetDevice>> {
         c_name(name)?;
         match open_device(name) {
-            Ok(file) => NetDevice::new(name.to_owned(), file).map(Some),
+            Ok(file) => NetDevice::new(name.to_owned(), file, SHORTEST_RING).map(Some),
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
             Err(source) => Err(Error::Lifetime {
                 action: "opened",

@@ -7,7 +7,8 @@
 //!
 //! [`Control`] makes and removes devices, [`NetDevice`] is one; `abi` is linux/vduse.h,
 //! `message` the kernel's requests, `memory` the memory of the driver's queues and frames, and
-//! `ring` one such queue. It needs the modules vduse, virtio_vdpa and virtio_net, and
+//! `ring` one such queue. [`Wire`] says how long frames take, for a device whose hardware has a
+//! speed. It needs the modules vduse, virtio_vdpa and virtio_net, and
 //! CAP_SYS_ADMIN with CAP_NET_ADMIN.
 //!
 //! A new device still has to be put on the vDPA bus, with `vdpa dev add name NAME mgmtdev
@@ -21,7 +22,9 @@ mod memory;
 mod message;
 mod net;
 mod ring;
+mod wire;
 
 pub use control::{Control, NetConfig};
 pub use error::{Error, Result};
-pub use net::{NetDevice, Taken};
+pub use net::{NetDevice, SHORTEST_RING, Taken};
+pub use wire::{Speed, Wire};

@@ -16,10 +16,11 @@ use crate::memory;
 use crate::message::{Answer, MESSAGE_BYTES, Question, Request};
 use crate::ring::{self, Chain, Next, Ring};
 
-/// Of the queue to the driver and the queue from it. virtio-net stops its queue when fewer
-/// descriptors are free than a packet in the most pieces needs, 19. So the second queue is as
-/// short as possible.
-pub const QUEUE_LENGTHS: [u16; 2] = [128, 32];
+/// Descriptors of the ring of received frames.
+pub(crate) const RECEIVE_RING: u16 = 128;
+/// virtio-net stops its queue when fewer descriptors are free than a packet in the most pieces
+/// needs, 19: with this ring when it holds 13 frames.
+pub const SHORTEST_RING: u16 = 32;
 const TO_DRIVER: usize = 0;
 const FROM_DRIVER: usize = 1;
 
@@ -29,6 +30,7 @@ pub struct NetDevice {
     name: String,
     file: File,
     kicks: EventFd,
+    transmit_ring: u16,
     /// Present while the driver works.
     running: Option<Running>,
 }
@@ -46,7 +48,7 @@ struct Running {
 pub struct Taken(u16);
 
 impl NetDevice {
-    pub(crate) fn new(name: String, file: File) -> Result<NetDevice> {
+    pub(crate) fn new(name: String, file: File, transmit_ring: u16) -> Result<NetDevice> {
         let kicks = EventFd::from_flags(EfdFlags::EFD_NONBLOCK | EfdFlags::EFD_CLOEXEC).map_err(
             |errno| Error::Device {
                 action: "make the event descriptor",
@@ -58,6 +60,7 @@ impl NetDevice {
             name,
             file,
             kicks,
+            transmit_ring,
             running: None,
         })
     }
@@ -163,7 +166,11 @@ impl NetDevice {
             .map_err(|errno| self.failed("read the queues", errno.into()))?;
         let wrong = |error: virtio_queue::Error| self.blame(error);
         let size = u16::try_from(info.num).map_err(|e| self.blame(e))?;
-        let mut queue = Queue::new(QUEUE_LENGTHS[index]).map_err(wrong)?;
+        let length = match index {
+            FROM_DRIVER => self.transmit_ring,
+            _ => RECEIVE_RING,
+        };
+        let mut queue = Queue::new(length).map_err(wrong)?;
         queue.try_set_size(size).map_err(wrong)?;
         let address = vm_memory::GuestAddress;
         queue

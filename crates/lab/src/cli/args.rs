@@ -3,7 +3,10 @@
 use std::{ffi::OsString, path::PathBuf};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use takt_lab::{guest, host, native, run};
+use takt_lab::{
+    experiment::{self, GatewayChoice},
+    guest, host, native, run,
+};
 use takt_shell::values;
 
 /// Boot a real kernel in an emulator and try Takt there.
@@ -84,7 +87,7 @@ pub enum Lab {
     )]
     Run {
         /// `pacing`, `background`, `beats`, `radio`, `crowd`, `cost`, `bystanders`, `kernels`,
-        /// `soak`, `sim`, `queues`, or `tour` for a short run of the first five.
+        /// `soak`, `sim`, `queues`, `gateway`, or `tour` for a short run of the first five.
         #[arg(add = values::words(|| run::names().map(str::to_owned).collect()))]
         name: String,
         #[command(flatten)]
@@ -98,6 +101,8 @@ pub enum Lab {
         /// Of `cost`: what a byte costs with offloads, and nothing else.
         #[arg(long, conflicts_with = "caches")]
         bytes: bool,
+        #[command(flatten)]
+        gateway: Gateway,
     },
 
     /// Measure Takt and its peers on this very machine, in namespaces of its own: no device, qdisc
@@ -126,6 +131,8 @@ pub enum Lab {
         name: String,
         #[arg(long)]
         short: bool,
+        #[command(flatten)]
+        gateway: Gateway,
         /// Only these schedulers, beside none at all.
         #[arg(long, value_name = "NAME", value_delimiter = ',')]
         only: Vec<String>,
@@ -166,6 +173,11 @@ pub enum Lab {
     #[command(hide = true)]
     Radio,
 
+    /// A wire with a speed between two devices, described on its standard input: there until that
+    /// is closed.
+    #[command(hide = true)]
+    Wire,
+
     /// A command beside an emulated wireless LAN, which a file in JSON describes.
     /// Its output is the command's, and then what went over the air, as JSON.
     #[command(hide = true)]
@@ -181,6 +193,37 @@ pub struct Machine {
     /// `default`, `newest`, `wireless`, `realtime`, or a version such as 6.18.
     #[arg(long, add = values::words(kernels))]
     pub kernel: Option<String>,
+}
+
+/// What of the experiment `gateway` is to run.
+#[derive(Debug, Args)]
+pub struct Gateway {
+    /// Of `gateway`: only these lines, by their rates down and up in Mbit/s, such as 20/5.
+    #[arg(long, value_name = "DOWN/UP", value_delimiter = ',', add = values::words(|| of_gateway(0)))]
+    line: Vec<String>,
+    /// Of `gateway`: only these contenders, such as cake.
+    #[arg(long, value_name = "NAME", value_delimiter = ',', add = values::words(|| of_gateway(1)))]
+    contender: Vec<String>,
+    /// Of `gateway`: only this traffic, such as rrul.
+    #[arg(long, value_name = "NAME", value_delimiter = ',', add = values::words(|| of_gateway(2)))]
+    traffic: Vec<String>,
+}
+
+impl From<Gateway> for GatewayChoice {
+    fn from(chosen: Gateway) -> Self {
+        Self {
+            lines: chosen.line,
+            contenders: chosen.contender,
+            traffic: chosen.traffic,
+        }
+    }
+}
+
+/// The names of its lines, contenders or kinds of traffic.
+fn of_gateway(which: usize) -> Vec<String> {
+    let [lines, contenders, traffic] = experiment::gateway_names();
+    let names = [lines, contenders, traffic].into_iter().nth(which);
+    names.into_iter().flatten().map(str::to_owned).collect()
 }
 
 fn kernels() -> Vec<String> {

@@ -17,7 +17,7 @@ use std::{
 use clap::{CommandFactory, Parser};
 use serde_json::json;
 use takt_lab::{
-    experiment,
+    experiment::{self, GatewayChoice},
     host::{self, ExecOptions},
     native,
     run::{self, RunError, RunOptions},
@@ -75,12 +75,14 @@ pub fn run() -> ExitCode {
             short,
             caches,
             bytes,
+            gateway,
         } => {
             let options = RunOptions {
                 kernel: machine.named(),
                 short,
                 caches,
                 bytes,
+                gateway: gateway.into(),
                 command: command_line(),
                 commit: env!("TAKT_COMMIT").to_owned(),
             };
@@ -96,7 +98,12 @@ pub fn run() -> ExitCode {
             }
         }
         Lab::Bench { name, full, only } => bench(name.as_deref(), full, only, output).into(),
-        Lab::Guest { name, short, only } => guest(&name, short, only).into(),
+        Lab::Guest {
+            name,
+            short,
+            gateway,
+            only,
+        } => guest(&name, short, gateway.into(), only).into(),
         Lab::Send {
             port,
             bytes,
@@ -106,6 +113,7 @@ pub fn run() -> ExitCode {
         Lab::Receive { port, nice } => started(experiment::receive_numbered(port, nice)).into(),
         Lab::Beat => started(experiment::play_from_stdin()).into(),
         Lab::Radio => started(experiment::play_radio_from_stdin()).into(),
+        Lab::Wire => started(experiment::play_wire_from_stdin()).into(),
         Lab::Wlan { script, command } => wlan(&script, &command).into(),
     }
 }
@@ -182,6 +190,7 @@ fn bench(name: Option<&str>, full: bool, only: Vec<String>, output: Output) -> E
         short: !full,
         native: true,
         only,
+        gateway: GatewayChoice::default(),
         takt: takt_beside(),
     };
     let names = native::NAMES.into_iter();
@@ -209,11 +218,12 @@ fn takt_beside() -> PathBuf {
 }
 
 /// Measure, and print the report for the host to read.
-fn guest(name: &str, short: bool, only: Vec<String>) -> Exit {
+fn guest(name: &str, short: bool, gateway: GatewayChoice, only: Vec<String>) -> Exit {
     let options = experiment::Options {
         short,
         native: false,
         only,
+        gateway,
         takt: takt_beside(),
     };
     match experiment::run_here(name, options) {

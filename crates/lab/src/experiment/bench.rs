@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::error::{ExperimentError, Result};
+use super::gateway;
 use super::root::Root;
 use super::scheduler::Scheduler;
 
@@ -15,6 +16,8 @@ pub struct Options {
     pub native: bool,
     /// Names of the only schedulers to run; all if empty.
     pub only: Vec<String>,
+    /// Of `gateway`: its part.
+    pub gateway: gateway::Choice,
     /// The `takt` that applies and reverts policies, usually this very program.
     pub takt: PathBuf,
 }
@@ -22,6 +25,7 @@ pub struct Options {
 pub struct Bench {
     pub short: bool,
     pub native: bool,
+    pub gateway: gateway::Choice,
     only: Vec<Scheduler>,
     takt: PathBuf,
 }
@@ -36,6 +40,7 @@ impl Bench {
         Ok(Self {
             short: options.short,
             native: options.native,
+            gateway: options.gateway,
             only,
             takt: options.takt,
         })

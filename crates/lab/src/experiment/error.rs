@@ -25,6 +25,17 @@ pub enum ExperimentError {
         known: String,
     },
 
+    /// The experiment has nothing of this name.
+    #[error("there is no {what} `{name}`; there are: {known}")]
+    UnknownChoice {
+        /// What was chosen by name.
+        what: &'static str,
+        /// The name that was asked for.
+        name: String,
+        /// All names, with commas between them.
+        known: String,
+    },
+
     /// This is not the lab, or the namespace was not made.
     #[error("network namespace `{name}` cannot be entered ({source}); the lab creates it as root")]
     Namespace {

@@ -2,20 +2,23 @@
 //!
 //! From the bottom: `pair` is the cable, `shape` what a case asks of a scheduler, `setup` the
 //! settings of each `scheduler`, `root` attaches it; `source` and `sink` are the traffic's two
-//! ends and `traffic` its loop; `load` turns idle time into figures; `wlan` is the air. `pacing`,
-//! `background`, `beats`, `radio`, `crowd`, `cost`, `bystanders`, `kernels`, `soak`, `sim` and `queues` are the
-//! experiments themselves.
+//! ends and `traffic` its loop; `load` turns idle time into figures; `card` is a device whose hardware is a
+//! process, `wired` two of them on a wire with a speed, `wlan` the air. `pacing`,
+//! `background`, `beats`, `radio`, `crowd`, `cost`, `bystanders`, `kernels`, `soak`, `sim`, `queues` and
+//! `gateway` are the experiments themselves.
 
 mod background;
 mod beats;
 mod bench;
 mod bulk;
 mod bystanders;
+mod card;
 mod command;
 mod cost;
 mod crowd;
 mod daemon;
 mod error;
+mod gateway;
 mod iperf;
 mod kernels;
 mod listening;
@@ -40,6 +43,7 @@ mod sink;
 mod soak;
 mod source;
 mod traffic;
+mod wired;
 mod wlan;
 
 use std::time::Duration;
@@ -49,11 +53,13 @@ pub use beats::play_from_stdin;
 pub use bench::Options;
 pub use error::ExperimentError;
 use error::{Result, WhileDoing};
+pub use gateway::{Choice as GatewayChoice, names as gateway_names};
 use takt_report::{Report, Row};
+pub use wired::play_from_stdin as play_wire_from_stdin;
 pub use wlan::{Wlan, play_from_stdin as play_radio_from_stdin};
 
 /// Every experiment by name.
-pub(crate) const NAMES: [&str; 11] = [
+pub(crate) const NAMES: [&str; 12] = [
     "pacing",
     "background",
     "beats",
@@ -65,15 +71,21 @@ pub(crate) const NAMES: [&str; 11] = [
     "soak",
     "sim",
     QUEUES,
+    GATEWAY,
 ];
 
 /// The one experiment that is measured in the host's time.
 pub(crate) const QUEUES: &str = "queues";
 
+/// The one experiment with lines to choose from.
+pub(crate) const GATEWAY: &str = "gateway";
+
 pub(crate) use cost::caches::fill as fill_caches;
 
 /// What `cost` runs in the machine with `--caches`.
 pub const CACHES: &str = "caches";
+/// What of `background` runs on a wire that pushes back, alone.
+pub const LINE: &str = "line";
 /// Likewise with `--bytes`.
 pub const BYTES: &str = "bytes";
 
@@ -98,11 +110,13 @@ pub fn run_here(name: &str, options: Options) -> Result<Report> {
         "cost" => cost::run,
         CACHES => cost::caches::run,
         BYTES => cost::bytes::run,
+        LINE => background::run_on_a_line,
         "bystanders" => bystanders::run,
         "kernels" => kernels::run,
         "soak" => soak::run,
         "sim" => sim::run,
         QUEUES => queues::run,
+        GATEWAY => gateway::run,
         _ => {
             return Err(ExperimentError::UnknownExperiment {
                 name: name.to_owned(),

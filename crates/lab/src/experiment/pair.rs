@@ -82,7 +82,7 @@ pub fn exchanged() -> Result<Exchanged> {
 /// A line's numbers: received bytes and packets are the first two, sent ones the last two.
 const COUNTERS: usize = 10;
 
-fn counters(namespace: Namespace, device: &str) -> Result<[u64; COUNTERS]> {
+pub(super) fn counters(namespace: Namespace, device: &str) -> Result<[u64; COUNTERS]> {
     // /proc/net is the namespace of the process's first thread.
     const TABLE: &str = "/proc/thread-self/net/dev";
     let unreadable = |reason: String| ExperimentError::Unreadable {

@@ -110,6 +110,11 @@ pub(crate) fn rt_tests() -> Result<Vec<PathBuf>> {
         .collect()
 }
 
+/// nftables' program on this machine.
+pub(crate) fn nft() -> Result<PathBuf> {
+    tool::NFT.path()
+}
+
 /// The files of JACK on this machine that an experiment needs.
 pub(crate) fn jack() -> Result<Vec<PathBuf>> {
     jack::files()

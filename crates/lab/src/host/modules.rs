@@ -15,7 +15,7 @@ use crate::guest::protocol::MODULES_DIR;
 
 /// The modules of a lab machine. One that a kernel has built in, or does not have at all, is
 /// left out.
-const WANTED: [&str; 49] = [
+const WANTED: [&str; 52] = [
     // The channel to the host.
     "virtio_pci",
     "virtio_console",
@@ -63,6 +63,9 @@ const WANTED: [&str; 49] = [
     "act_mirred",
     "act_police",
     "act_skbedit",
+    "nf_tables",
+    "nft_chain_nat",
+    "nft_masq",
     "tcp_bbr",
     "tcp_dctcp",
     "tcp_lp",

@@ -23,6 +23,7 @@ pub const APT_CACHE: Tool = tool("apt-cache", "apt");
 pub const DPKG_DEB: Tool = tool("dpkg-deb", "dpkg");
 pub const CYCLICTEST: Tool = tool("cyclictest", "rt-tests");
 pub const HACKBENCH: Tool = tool("hackbench", "rt-tests");
+pub const NFT: Tool = tool("nft", "nftables");
 pub const LDD: Tool = tool("ldd", "libc-bin");
 pub const QEMU: Tool = tool("qemu-system-x86_64", "qemu-system-x86");
 

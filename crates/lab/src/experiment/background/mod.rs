@@ -6,7 +6,8 @@
 //! two of the peers need beyond `tc`; [`upload`] is a connection and its receiver,
 //! [`importance`] sets threads' priorities; [`transfer`] is one run and [`alone`] the
 //! background by itself; [`processor`] and [`download`] are about a task that computes, and
-//! [`program`] and [`receiver`] are its background programs; [`work`] and [`segments`] count,
+//! [`program`] and [`receiver`] are its background programs; [`line`] is the same on a wire whose
+//! device pushes back, at speeds that no policy names; [`work`] and [`segments`] count,
 //! and [`figures`] makes rows.
 
 mod alone;
@@ -15,6 +16,7 @@ mod contender;
 mod download;
 mod figures;
 mod importance;
+mod line;
 mod processor;
 mod program;
 mod receiver;
@@ -98,7 +100,13 @@ pub fn run(bench: &Bench) -> Result<Vec<Row>> {
     }
     drop((server, wire));
     rows.extend(processor::run(bench.takt(), bench.short)?);
+    rows.extend(line::run(bench.takt(), bench.short)?);
     Ok(rows)
+}
+
+/// Only what is measured on a wire that pushes back.
+pub fn run_on_a_line(bench: &Bench) -> Result<Vec<Row>> {
+    line::run(bench.takt(), bench.short)
 }
 
 /// One contender's rows. The first contender's transfers are the reference for the others.

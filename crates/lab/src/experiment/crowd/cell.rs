@@ -12,13 +12,13 @@ use super::figures;
 use super::group::{Group, PORT};
 use super::play::{Played, play};
 use super::recorder::Recorder;
+use crate::experiment::card::FIRST;
 use crate::experiment::command;
 use crate::experiment::error::{Result, WhileDoing};
 use crate::experiment::namespace::Namespace;
 use crate::experiment::record::Window;
 use crate::experiment::wlan::{
-    ACCESS_POINT, Cards, FIRST, Motion, SERVER, Script, Station, StationScript, Statistics,
-    Waiting, Wlan,
+    ACCESS_POINT, Cards, Motion, SERVER, Script, Station, StationScript, Statistics, Waiting, Wlan,
 };
 
 /// The backoffs are the same under every contender.

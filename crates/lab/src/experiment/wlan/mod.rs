@@ -2,7 +2,7 @@
 //! and stations on the air, each in a network namespace of its own.
 //!
 //! Real are every protocol stack, the bridge, the access point's qdisc and its network driver.
-//! One process emulates the access point's radio ([`card`], a virtio device whose hardware is
+//! One process emulates the access point's radio ([`card`](super::card), a virtio device whose hardware is
 //! that process), the stations' radios ([`station`], a TAP device or such a card each) and the
 //! air between them (takt-medium). The access point's driver may have one frame in flight (its
 //! byte queue limit is 0) and gets it back when the air has finished it. So all other frames
@@ -18,7 +18,7 @@
 //! [`ledger`] its counters, and [`Wlan`] all of it.
 
 mod airtime;
-mod card;
+mod cards;
 mod codel;
 mod ledger;
 mod network;
@@ -42,7 +42,7 @@ use crate::experiment::error::{ExperimentError, Result};
 pub use self::radio::play_from_stdin;
 
 pub(super) use self::plan::{
-    ACCESS_POINT, ACCESS_POINT_ADDRESS, BRIDGE, DEVICE, FIRST, SERVER, SERVER_ADDRESS, Station,
+    ACCESS_POINT, ACCESS_POINT_ADDRESS, BRIDGE, DEVICE, SERVER, SERVER_ADDRESS, Station,
 };
 pub(super) use self::script::{AirStatistics, Cards, Motion, SnrReports, StationScript, Waiting};
 pub use self::script::{Script, Statistics};

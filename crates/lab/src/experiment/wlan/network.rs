@@ -7,16 +7,15 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 
 use super::plan::{
-    ACCESS_POINT, ACCESS_POINT_ADDRESS, ACCESS_POINT_MAC, BRIDGE, BRIDGE_MAC, DEVICE, FIRST,
+    ACCESS_POINT, ACCESS_POINT_ADDRESS, ACCESS_POINT_MAC, BRIDGE, BRIDGE_MAC, DEVICE,
     PREFIX_LENGTH, SERVER, SERVER_ADDRESS, SERVER_MAC, Station, UPLINK, WIRE, shown,
 };
 use super::script::{Cards, Script};
+use crate::experiment::card::{self, FIRST, Named};
 use crate::experiment::command;
 use crate::experiment::error::{ExperimentError, Result, WhileDoing};
 use crate::experiment::namespace::Namespace;
 
-/// A kernel thread, which always is in the namespace with which the machine started.
-const KERNEL_THREAD: &str = "2";
 /// A station's queue while its transmitter is busy.
 const STATION_QUEUE_FRAMES: u32 = 50;
 /// One frame on the wire, and on the air, is one packet in the queue.
@@ -27,14 +26,15 @@ const GRO_OFF: [&str; 2] = ["gro", "off"];
 #[must_use]
 pub struct Network {
     namespaces: Vec<Namespace>,
+    _first: Named,
 }
 
 impl Network {
     pub fn build(script: &Script) -> Result<Self> {
         let mut network = Self {
-            namespaces: vec![FIRST],
+            namespaces: Vec::new(),
+            _first: Named::first()?,
         };
-        command::run("ip", &["netns", "attach", FIRST.0, KERNEL_THREAD])?;
         let stations = script.stations().map(Station::namespace);
         for namespace in [SERVER, ACCESS_POINT].into_iter().chain(stations) {
             command::run("ip", &["netns", "add", namespace.0])?;
@@ -56,14 +56,13 @@ impl Network {
 
     /// Configures the radio process's devices.
     pub fn join_radio(&self, script: &Script) -> Result<()> {
-        let found = FIRST.run(|| command::run("ip", &["-json", "link", "show"]))?;
         let mut cards = vec![(ACCESS_POINT, ACCESS_POINT_MAC)];
         if script.cards == Cards::Virtio {
             cards.extend(script.stations().map(|one| (one.namespace(), one.mac())));
         }
         let mut places = String::new();
         for (owner, mac) in &cards {
-            let name = named(&found, &shown(*mac))?;
+            let name = card::interface(&shown(*mac))?;
             // Writing to a String cannot fail.
             let _ = writeln!(places, "link set {name} netns {} name {DEVICE}", owner.0);
         }
@@ -224,31 +223,9 @@ fn delay_and_lose(device: &str, delay: Duration, loss_ppm: u32) -> Result<()> {
     )])
 }
 
-/// The interface that has this address.
-fn named(links: &str, mac: &str) -> Result<String> {
-    let links: Value = serde_json::from_str(links).unwrap_or_default();
-    let mut links = links.as_array().into_iter().flatten();
-    links
-        .find(|link| link["address"] == mac)
-        .and_then(|link| Some(link["ifname"].as_str()?.to_owned()))
-        .ok_or_else(|| ExperimentError::Output {
-            command: "ip -json link show".to_owned(),
-            reason: format!("no device has the access point's address {mac}"),
-        })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_device_is_found_by_its_address() {
-        let links = r#"[{"ifname":"lo","address":"00:00:00:00:00:00"},
-                        {"ifname":"eth0","address":"02:00:00:00:01:00"}]"#;
-        assert_eq!(named(links, "02:00:00:00:01:00").expect("is there"), "eth0");
-        assert!(named(links, "02:00:00:00:01:01").is_err());
-        assert!(named("no JSON", "02:00:00:00:01:00").is_err());
-    }
 
     #[test]
     fn a_bridge_works_when_both_its_ports_do() {

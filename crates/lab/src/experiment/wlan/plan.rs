@@ -8,8 +8,6 @@ use crate::experiment::namespace::Namespace;
 /// station's.
 pub const DEVICE: &str = "wlan0";
 
-/// Where the machine's devices first appear.
-pub const FIRST: Namespace = Namespace("first");
 pub const SERVER: Namespace = Namespace("server");
 pub const ACCESS_POINT: Namespace = Namespace("ap");
 const STATIONS: [Namespace; STATIONS_MAX] = [

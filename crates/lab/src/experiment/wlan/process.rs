@@ -4,7 +4,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
-use super::card::Card;
+use super::cards;
 use super::script::{Script, Statistics};
 use crate::experiment::command::lab_beside;
 use crate::experiment::error::{ExperimentError, Result, WhileDoing};
@@ -26,7 +26,7 @@ pub struct Process {
 impl Process {
     /// Returns when its devices exist.
     pub fn start(takt: &Path, script: &Script) -> Result<Self> {
-        Card::remove_leftovers()?;
+        cards::remove_leftovers()?;
         let mut child = Command::new(lab_beside(takt))
             .args(WORDS)
             .stdin(Stdio::piped())
@@ -96,7 +96,7 @@ impl Drop for Process {
         self.input = None;
         // It removes its devices itself, unless it was killed.
         let _ = self.child.wait();
-        if let Err(error) = Card::remove_leftovers() {
+        if let Err(error) = cards::remove_leftovers() {
             eprintln!("while cleaning up: {error}");
         }
     }

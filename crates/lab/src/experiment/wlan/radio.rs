@@ -15,7 +15,7 @@ use nix::sys::time::TimeSpec;
 use takt_medium::{Action, Frame, Input, Medium, NodeId, Outcome, Profile, Receiver};
 
 use super::airtime::TxQueues;
-use super::card::Card;
+use super::cards;
 use super::ledger::{Direction, Ledger};
 use super::nodes::{is_for_group, node, path, receiver, sender, station};
 use super::process::READY;
@@ -23,6 +23,7 @@ use super::reports::Reports;
 use super::script::{Script, Statistics, Waiting};
 use super::station::StationDevice;
 use crate::experiment::beats::{Class, enter, now_ns};
+use crate::experiment::card::Card;
 use crate::experiment::error::{ExperimentError, Result, WhileDoing};
 
 /// Above all senders and receivers: air does not wait for a processor.
@@ -100,7 +101,7 @@ impl Radio {
             .stations()
             .map(|station| StationDevice::create(script.cards, station))
             .collect::<Result<Vec<_>>>()?;
-        let access_point = Card::of_access_point()?;
+        let access_point = cards::of_access_point()?;
         let cards = stations.iter().filter_map(StationDevice::card);
         Ok(Self {
             medium,

@@ -2,10 +2,11 @@
 
 use std::os::fd::BorrowedFd;
 
-use super::card::Card;
+use super::cards;
 use super::plan::Station;
 use super::script::Cards;
 use super::tap::Tap;
+use crate::experiment::card::Card;
 use crate::experiment::error::Result;
 
 /// Removed when it is dropped.
@@ -18,7 +19,7 @@ impl StationDevice {
     pub fn create(cards: Cards, station: Station) -> Result<Self> {
         Ok(match cards {
             Cards::Tap => Self::Tap(Box::new(Tap::create(station)?)),
-            Cards::Virtio => Self::Card(Card::of_station(station)?),
+            Cards::Virtio => Self::Card(cards::of_station(station)?),
         })
     }
 
