@@ -37,6 +37,7 @@ const S: u64 = 1000 * MS;
 /// Both servers give a thread its part once a second, at the second's end.
 const UNTIL_SERVED: u64 = S;
 const MEASURED: u64 = 2 * S;
+const SETTLES_MS: u64 = 1000;
 /// A scheduler that has not ended by then does not end.
 const END_MAX: u64 = 10 * S;
 
@@ -147,19 +148,25 @@ fn beside_any_part_of_the_time_others_wait_about_as_long_as_without_beats() {
     });
 }
 
-/// The longest wait of an ordinary thread beside a realtime one that works and sleeps by turns.
+/// The longest wait but one of an ordinary thread beside a realtime one that works and sleeps by
+/// turns. What the realtime thread causes comes with its turns; one wait may be for work of the
+/// kernel's that another caused.
 fn beside_a_sleeper(works_ns: u64, sleeps_ns: u64, for_ns: u64) -> u64 {
+    // A scheduler that has just come or gone leaves the kernel's workers up to 3 ms of work.
+    sleep_ms(SETTLES_MS);
     let ends = Arc::new(AtomicBool::new(false));
     let is_over = Arc::clone(&ends);
     let ordinary = thread::spawn(move || {
         on_the_first_processor();
-        let (mut last_ns, mut longest_ns) = (now_ns(), 0);
+        let (mut last_ns, mut longest_ns, mut next_ns) = (now_ns(), 0, 0);
         while !is_over.load(SeqCst) {
             let now_ns = now_ns();
-            longest_ns = longest_ns.max(now_ns - last_ns);
+            let waited_ns = now_ns - last_ns;
+            next_ns = next_ns.max(waited_ns.min(longest_ns));
+            longest_ns = longest_ns.max(waited_ns);
             last_ns = now_ns;
         }
-        longest_ns
+        next_ns
     });
     sleep_ms(50);
     let hog = thread::spawn(move || {
