@@ -11,7 +11,7 @@ use thiserror::Error;
 
 use crate::{
     caches::{Caches, CachesError},
-    experiment::{BYTES, CACHES, GATEWAY, GatewayChoice, NAMES, QUEUES},
+    experiment::{BYTES, CACHES, GAP, GATEWAY, GatewayChoice, NAMES, QUEUES, SLACK},
     guest::Net,
     host::{self, DEFAULT_SERIES, ExecOptions, NEWEST},
     progress::Progress,
@@ -24,10 +24,11 @@ pub fn names() -> impl Iterator<Item = &'static str> {
 }
 
 /// The experiment with downloads in it, in full.
-const NEEDS_WEB_SERVER: &str = "pacing";
+const NEEDS_WEB_SERVER: &str = PACING;
 
-/// The experiment with parts.
+/// The experiments with parts.
 const COST: &str = "cost";
+const PACING: &str = "pacing";
 
 /// Additional kernel arguments of an experiment. The pair's devices have no receive queues of
 /// their own: the CPU's backlog handles their packets. For `beats` that is to be a thread, as
@@ -156,10 +157,8 @@ pub struct RunOptions {
     pub kernel: Option<String>,
     /// A short run, of a minute or a few; the tour is always short.
     pub short: bool,
-    /// Of `cost` only: caches' misses instead of instructions.
-    pub caches: bool,
-    /// Of `cost` only: the cost of a byte alone.
-    pub bytes: bool,
+    /// What of the experiment to run alone; `None`: all of it.
+    pub part: Option<Part>,
     /// Of `gateway` only: its part.
     pub gateway: GatewayChoice,
     /// For the report: the command that reproduces it.
@@ -168,15 +167,40 @@ pub struct RunOptions {
     pub commit: String,
 }
 
+/// What of an experiment can be run alone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Part {
+    /// Of `cost`: caches' misses instead of instructions.
+    Caches,
+    /// Of `cost`: the cost of a byte.
+    Bytes,
+    /// Of `pacing`: what a late timer saves, and costs in spacing.
+    Slack,
+    /// Of `pacing`: gap frames.
+    Gap,
+}
+
+impl Part {
+    /// The option that asks for it, its experiment, and its name in the machine.
+    const fn names(self) -> (&'static str, &'static str, &'static str) {
+        match self {
+            Self::Caches => ("--caches", COST, CACHES),
+            Self::Bytes => ("--bytes", COST, BYTES),
+            Self::Slack => ("--slack", PACING, SLACK),
+            Self::Gap => ("--gap", PACING, GAP),
+        }
+    }
+}
+
 /// The report of one experiment, or those of the tour.
 pub fn run(name: &str, options: &RunOptions) -> Result<Vec<Report>, RunError> {
-    let parts = [
-        (options.caches.then_some("--caches"), COST),
-        (options.bytes.then_some("--bytes"), COST),
-        (options.gateway.argument(), GATEWAY),
-    ];
-    for (part, of) in parts {
-        if let Some(part) = part.filter(|_| name != of) {
+    let part = { options.part }.map(|part| {
+        let (option, of, _) = part.names();
+        (option, of)
+    });
+    let lines = { options.gateway.argument() }.map(|option| (option, GATEWAY));
+    for (part, of) in part.into_iter().chain(lines) {
+        if name != of {
             return Err(RunError::NoPart {
                 name: name.to_owned(),
                 part,
@@ -210,12 +234,9 @@ pub(crate) fn run_one(name: &str, short: bool, options: &RunOptions) -> Result<R
 }
 
 fn boot(name: &str, machine: &Boot, short: bool, options: &RunOptions) -> Result<Report, RunError> {
-    let caches = options.caches.then(Caches::new).transpose()?;
-    let inside = match (options.caches, options.bytes) {
-        (true, _) => CACHES,
-        (_, true) => BYTES,
-        (false, false) => name,
-    };
+    let reads_caches = options.part == Some(Part::Caches);
+    let caches = reads_caches.then(Caches::new).transpose()?;
+    let inside = { options.part }.map_or(name, |part| part.names().2);
     let mut command = vec![OsString::from("takt-lab"), "guest".into(), inside.into()];
     if short {
         command.push("--short".into());

@@ -204,7 +204,7 @@ pub struct Column {
 
 /// The metrics of the experiments, the most important leftmost: name, heading (without the
 /// unit), weight.
-const METRICS: [(&str, &str, u8); 232] = [
+const METRICS: [(&str, &str, u8); 233] = [
     ("late_p50_ns", "late\np50", 9),
     ("late_p99_ns", "p99", 9),
     ("late_max_ns", "max", 9),
@@ -417,6 +417,7 @@ const METRICS: [(&str, &str, u8); 232] = [
     ("kernel_instructions", "instructions\nkernel", 7),
     ("loaded_instructions", "loaded", 7),
     ("busy_ns_per_packet", "busy", 8),
+    ("interrupts_per_packet", "interrupts\na packet", 7),
     ("baseline_ns_per_packet", "baseline", 6),
     ("busy_ns_per_kb", "busy", 9),
     ("packet_bytes", "bytes\na packet", 8),

@@ -5,7 +5,8 @@ use std::{ffi::OsString, path::PathBuf};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use takt_lab::{
     experiment::{self, GatewayChoice},
-    guest, host, native, run,
+    guest, host, native,
+    run::{self, Part},
 };
 use takt_shell::values;
 
@@ -95,12 +96,8 @@ pub enum Lab {
         /// A short run, of a minute or a few.
         #[arg(long)]
         short: bool,
-        /// Of `cost`: how often a model of caches misses for a packet, instead of instructions.
-        #[arg(long)]
-        caches: bool,
-        /// Of `cost`: what a byte costs with offloads, and nothing else.
-        #[arg(long, conflicts_with = "caches")]
-        bytes: bool,
+        #[command(flatten)]
+        part: PartFlags,
         #[command(flatten)]
         gateway: Gateway,
     },
@@ -193,6 +190,37 @@ pub struct Machine {
     /// `default`, `newest`, `wireless`, `realtime`, or a version such as 6.18.
     #[arg(long, add = values::words(kernels))]
     pub kernel: Option<String>,
+}
+
+/// What of an experiment is to be run alone.
+#[derive(Debug, Args)]
+#[group(multiple = false)]
+pub struct PartFlags {
+    /// Of `cost`: how often a model of caches misses for a packet, instead of instructions.
+    #[arg(long)]
+    caches: bool,
+    /// Of `cost`: what a byte costs with offloads, and nothing else.
+    #[arg(long)]
+    bytes: bool,
+    /// Of `pacing`: what a late timer saves, and costs in spacing, and nothing else.
+    #[arg(long)]
+    slack: bool,
+    /// Of `pacing`: gap frames, and nothing else.
+    #[arg(long)]
+    gap: bool,
+}
+
+impl From<PartFlags> for Option<Part> {
+    fn from(flags: PartFlags) -> Self {
+        [
+            (flags.caches, Part::Caches),
+            (flags.bytes, Part::Bytes),
+            (flags.slack, Part::Slack),
+            (flags.gap, Part::Gap),
+        ]
+        .into_iter()
+        .find_map(|(is_wanted, part)| is_wanted.then_some(part))
+    }
 }
 
 /// What of the experiment `gateway` is to run.

@@ -73,15 +73,13 @@ pub fn run() -> ExitCode {
             name,
             machine,
             short,
-            caches,
-            bytes,
+            part,
             gateway,
         } => {
             let options = RunOptions {
                 kernel: machine.named(),
                 short,
-                caches,
-                bytes,
+                part: part.into(),
                 gateway: gateway.into(),
                 command: command_line(),
                 commit: env!("TAKT_COMMIT").to_owned(),

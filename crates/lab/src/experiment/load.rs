@@ -1,4 +1,4 @@
-//! The machine's idle time.
+//! The machine's idle time, and the interrupts of its timers.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -6,8 +6,10 @@ use std::time::{Duration, Instant};
 use super::error::{ExperimentError, Result};
 
 /// `/proc/stat` counts idle time in hundredths of a second; the timer list has
-/// the same counter in nanoseconds.
+/// the same counter in nanoseconds, and counts the interrupts of timers.
 const TIMER_LIST: &str = "/proc/timer_list";
+const IDLE_NS: &str = ".idle_sleeptime";
+const TIMER_INTERRUPTS: &str = ".nr_events";
 
 /// The machine's idle clock at one instant.
 #[derive(Debug, Clone, Copy)]
@@ -15,6 +17,7 @@ pub struct Idle {
     at: Instant,
     /// Mean over the processors.
     idle_ns: u64,
+    timer_interrupts: u64,
 }
 
 impl Idle {
@@ -28,7 +31,11 @@ impl Idle {
             std::fs::read_to_string(TIMER_LIST).map_err(|error| unreadable(error.to_string()))?;
         let idle_ns = mean_idle_ns(&timers)
             .ok_or_else(|| unreadable("no idle time in it; it needs a tickless kernel".into()))?;
-        Ok(Self { at, idle_ns })
+        Ok(Self {
+            at,
+            idle_ns,
+            timer_interrupts: of_processors(&timers, TIMER_INTERRUPTS).iter().sum(),
+        })
     }
 
     /// Time the processors worked since `earlier`, and its length.
@@ -38,6 +45,9 @@ impl Idle {
         Busy {
             elapsed,
             busy: elapsed.saturating_sub(idle),
+            timer_interrupts: self
+                .timer_interrupts
+                .saturating_sub(earlier.timer_interrupts),
         }
     }
 }
@@ -46,27 +56,34 @@ impl Idle {
 pub struct Busy {
     pub elapsed: Duration,
     pub busy: Duration,
+    /// Of all processors.
+    pub timer_interrupts: u64,
 }
 
 impl Busy {
+    pub fn interrupts_per_packet(&self, packets: u64) -> Option<f64> {
+        (packets > 0).then(|| self.timer_interrupts as f64 / packets as f64)
+    }
+
     pub fn idle_share_percent(&self) -> f64 {
         100.0 * (1.0 - self.busy.as_secs_f64() / self.elapsed.as_secs_f64())
     }
 }
 
 fn mean_idle_ns(timer_list: &str) -> Option<u64> {
-    let idle: Vec<u64> = timer_list
-        .lines()
-        .filter_map(|line| line.trim_start().strip_prefix(".idle_sleeptime"))
-        .filter_map(|rest| {
-            rest.trim_start_matches([' ', ':'])
-                .split_whitespace()
-                .next()?
-                .parse()
-                .ok()
-        })
-        .collect();
+    let idle = of_processors(timer_list, IDLE_NS);
     idle.iter().sum::<u64>().checked_div(idle.len() as u64)
+}
+
+/// A counter of each processor.
+fn of_processors(timer_list: &str, counter: &str) -> Vec<u64> {
+    { timer_list.lines() }
+        .filter_map(|line| line.trim_start().strip_prefix(counter))
+        .filter_map(|rest| {
+            let rest = rest.trim_start_matches([' ', ':']);
+            rest.split_whitespace().next()?.parse().ok()
+        })
+        .collect()
 }
 
 #[cfg(test)]
@@ -79,5 +96,11 @@ mod tests {
                     cpu: 1\n  .idle_sleeptime : 3000 nsecs\n";
         assert_eq!(mean_idle_ns(list), Some(2000));
         assert_eq!(mean_idle_ns("no such line"), None);
+    }
+
+    #[test]
+    fn interrupts_are_counted_on_each_processor() {
+        let list = "cpu: 0\n  .nr_events      : 17\n  .nr_retries     : 1\ncpu: 1\n  .nr_events      : 3\n";
+        assert_eq!(of_processors(list, TIMER_INTERRUPTS), [17, 3]);
     }
 }

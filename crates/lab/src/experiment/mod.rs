@@ -88,6 +88,10 @@ pub const CACHES: &str = "caches";
 pub const LINE: &str = "line";
 /// Likewise with `--bytes`.
 pub const BYTES: &str = "bytes";
+/// What `pacing` runs in the machine with `--slack`.
+pub const SLACK: &str = "slack";
+/// Likewise with `--gap`.
+pub const GAP: &str = "gap";
 
 /// IPv6 reports its multicast groups in the first second of a device's life; no scheduler shall
 /// count those frames. Idle time is free in the lab.
@@ -110,6 +114,8 @@ pub fn run_here(name: &str, options: Options) -> Result<Report> {
         "cost" => cost::run,
         CACHES => cost::caches::run,
         BYTES => cost::bytes::run,
+        SLACK => pacing::run_slack,
+        GAP => pacing::run_gap,
         LINE => background::run_on_a_line,
         "bystanders" => bystanders::run,
         "kernels" => kernels::run,

@@ -189,6 +189,10 @@ fn figures(duration: Duration, pump: &mut Pump<'_>) -> Result<Metrics> {
             BUSY,
             json!((busy.busy.as_nanos() as u64).checked_div(packets)),
         ),
+        (
+            "interrupts_per_packet",
+            json!(busy.interrupts_per_packet(packets)),
+        ),
         ("packets", json!(packets)),
         ("target_bps", json!(RATE_BPS)),
         (

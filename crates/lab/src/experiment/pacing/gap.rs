@@ -19,13 +19,14 @@ use crate::experiment::pair::{A, DEVICE};
 use crate::experiment::recorder::{Frame, Kind, Recorder};
 use crate::experiment::root::Root;
 use crate::experiment::scheduler::Scheduler;
-use crate::experiment::setup::{Qdisc, SocketOptions};
+use crate::experiment::setup::{Qdisc, Setup, SocketOptions};
 use crate::experiment::shape::{FIRST_PORT, Shape};
 use crate::experiment::sink::Sink;
 use crate::experiment::source::Source;
 use crate::experiment::traffic::Traffic;
 
 const LINK_BPS: u64 = 100_000_000;
+const FAST_LINK_BPS: u64 = 1_000_000_000;
 /// Preamble, check sequence and the shortest distance between frames.
 const OVERHEAD_BYTES: u32 = 24;
 const NS_PER_S: f64 = 1e9;
@@ -67,6 +68,31 @@ const CASES: [Case; 4] = [
     },
 ];
 
+/// What it costs, and whether a class has its rate, though its sender keeps few packets queued.
+struct Load {
+    name: &'static str,
+    link_bps: u64,
+    rate_bps: u64,
+}
+
+const LOAD_BACKLOG: u32 = 8;
+const LOAD_LENGTH: Length = Length::ms(2_000, 300);
+const LOADS: [Load; 5] = [
+    load("gap-load-10", LINK_BPS, 10_000_000),
+    load("gap-load-50", LINK_BPS, 50_000_000),
+    load("gap-load-98", LINK_BPS, 98_000_000),
+    load("gap-load-300-of-1000", FAST_LINK_BPS, 300_000_000),
+    load("gap-load-500-of-1000", FAST_LINK_BPS, 500_000_000),
+];
+
+const fn load(name: &'static str, link_bps: u64, rate_bps: u64) -> Load {
+    Load {
+        name,
+        link_bps,
+        rate_bps,
+    }
+}
+
 /// Positions of frames, in wire bytes, by class.
 struct Observed {
     positions: Vec<Vec<f64>>,
@@ -88,12 +114,12 @@ pub fn run(scheduler: Scheduler, root: &mut Root<'_>, bench: &Bench) -> Result<V
             Scheduler::Takt => vec![
                 (
                     case.name.to_owned(),
-                    Qdisc::Takt(policy(&shape, "gap")),
+                    Qdisc::Takt(policy(&shape, "gap", OVERHEAD_BYTES)),
                     true,
                 ),
                 (
                     format!("{}/timer", case.name),
-                    Qdisc::Takt(policy(&shape, "timer")),
+                    Qdisc::Takt(policy(&shape, "timer", OVERHEAD_BYTES)),
                     false,
                 ),
             ],
@@ -125,6 +151,46 @@ pub fn run(scheduler: Scheduler, root: &mut Root<'_>, bench: &Bench) -> Result<V
                 metrics,
             });
         }
+    }
+    if scheduler == Scheduler::Takt {
+        for load in &LOADS {
+            rows.extend(under_load(load, root, bench.short)?);
+        }
+    }
+    Ok(rows)
+}
+
+/// Nobody records here, since that costs as well.
+fn under_load(load: &Load, root: &mut Root<'_>, short: bool) -> Result<Vec<Row>> {
+    let Some(duration) = LOAD_LENGTH.of(short) else {
+        return Ok(Vec::new());
+    };
+    let shape = Shape {
+        link_rate_bps: Some(load.link_bps),
+        ..Shape::udp([load.rate_bps])
+    };
+    let mut rows = Vec::new();
+    for pacing in ["gap", "timer+gap", "timer"] {
+        let name = match pacing {
+            "gap" => load.name.to_owned(),
+            other => format!("{}/{other}", load.name),
+        };
+        eprintln!("pacing: takt, {name}");
+        let case = super::Case {
+            name,
+            shape: shape.clone(),
+            mtu_bytes: 1500,
+            backlog: LOAD_BACKLOG,
+            length: LOAD_LENGTH,
+            class_rows: &[],
+        };
+        let setup = Setup {
+            // Rates count frames as the kernel does.
+            qdisc: Qdisc::Takt(policy(&shape, pacing, 0)),
+            sockets: vec![SocketOptions::default()],
+        };
+        root.attach(Scheduler::Takt.name(), &setup.qdisc)?;
+        rows.extend(super::measure(&case, Scheduler::Takt, &setup, duration)?);
     }
     Ok(rows)
 }
@@ -263,9 +329,10 @@ fn counters(bench: &Bench, with_gaps: bool) -> Result<Value> {
     Ok(status["links"][0]["gap"].clone())
 }
 
-fn policy(shape: &Shape, pacing: &str) -> String {
+fn policy(shape: &Shape, pacing: &str, overhead_bytes: u32) -> String {
+    let link_bps = shape.link_rate_bps.unwrap_or(LINK_BPS);
     let mut text = format!(
-        "[link.{DEVICE}]\nrate = \"{LINK_BPS}bit\"\noverhead = {OVERHEAD_BYTES}\n\
+        "[link.{DEVICE}]\nrate = \"{link_bps}bit\"\noverhead = {overhead_bytes}\n\
          pacing = \"{pacing}\"\n"
     );
     for class in &shape.classes {

@@ -13,6 +13,7 @@ mod gap;
 mod length;
 mod shares;
 mod sharing;
+mod slack;
 mod streams;
 mod tcp;
 mod tree;
@@ -40,7 +41,7 @@ use crate::experiment::traffic::{Traffic, Window};
 const WARM_UP: Duration = Duration::from_millis(150);
 
 struct Case {
-    name: &'static str,
+    name: String,
     shape: Shape,
     mtu_bytes: u32,
     /// The most packets that each class keeps queued.
@@ -75,16 +76,29 @@ pub fn run(bench: &Bench) -> Result<Vec<Row>> {
         if !bench.short {
             rows.extend(downloads::run(scheduler, root)?);
         }
+        rows.extend(slack::run(scheduler, root, bench.short)?);
         rows.extend(gap::run(scheduler, root, bench)?);
         Ok(rows)
     })?;
     Ok(rows.into_iter().flatten().collect())
 }
 
+/// What a late timer saves, and costs in spacing.
+pub fn run_slack(bench: &Bench) -> Result<Vec<Row>> {
+    let rows = bench.with_each(|scheduler, root| slack::run(scheduler, root, bench.short))?;
+    Ok(rows.into_iter().flatten().collect())
+}
+
+/// Gap frames, and the timer beside them.
+pub fn run_gap(bench: &Bench) -> Result<Vec<Row>> {
+    let rows = bench.with_each(|scheduler, root| gap::run(scheduler, root, bench))?;
+    Ok(rows.into_iter().flatten().collect())
+}
+
 fn cases() -> Vec<Case> {
     const MBIT: u64 = 1_000_000;
-    let single = |name, rate_bps, length| Case {
-        name,
+    let single = |name: &str, rate_bps, length| Case {
+        name: name.to_owned(),
         shape: Shape::udp([rate_bps]),
         mtu_bytes: 1500,
         backlog: 16,
@@ -159,8 +173,12 @@ fn measure(
         })
         .collect::<Result<Vec<_>>>()?;
 
+    let packets = flows
+        .iter()
+        .map(|flow| flow.arrivals_within(&window).len() as u64)
+        .sum();
     let row = |case: &str, mut metrics: Metrics| {
-        describe(&mut metrics, &window);
+        describe(&mut metrics, &window, packets);
         Row {
             scheduler: scheduler.name().to_owned(),
             case: case.to_owned(),
@@ -176,16 +194,28 @@ fn measure(
         .iter()
         .zip(&classes)
         .map(|(name, class)| row(name, class.metrics()));
-    Ok(std::iter::once(row(case.name, whole)).chain(each).collect())
+    Ok(std::iter::once(row(&case.name, whole))
+        .chain(each)
+        .collect())
 }
 
-fn describe(metrics: &mut Metrics, window: &Window) {
+/// `packets` is the number of those of all classes.
+fn describe(metrics: &mut Metrics, window: &Window, packets: u64) {
+    let busy = &window.busy;
+    metrics.insert(
+        "interrupts_per_packet".to_owned(),
+        json!(busy.interrupts_per_packet(packets)),
+    );
+    metrics.insert(
+        "busy_ns_per_packet".to_owned(),
+        json!((busy.busy.as_nanos() as u64).checked_div(packets)),
+    );
     metrics.insert(
         "duration_ns".to_owned(),
         json!(window.end_ns - window.start_ns),
     );
     metrics.insert(
         "idle_share_percent".to_owned(),
-        json!(window.busy.idle_share_percent()),
+        json!(busy.idle_share_percent()),
     );
 }

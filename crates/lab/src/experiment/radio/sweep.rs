@@ -92,6 +92,7 @@ mod tests {
                 busy: Busy {
                     elapsed: length,
                     busy: Duration::ZERO,
+                    timer_interrupts: 0,
                 },
             },
             air: Statistics::default(),
