@@ -18,6 +18,13 @@
  *              hold, and no further; then the timer says when to go on.
  *   idle       Without a backlog no gaps are sent, and the position starts
  *              again at the time.
+ *   behind     The position stays behind the time by more than the link may lag:
+ *              the processor cannot fill the wire. The timer paces for a second,
+ *              and no rate is lost.
+ *
+ * Filling the whole wire costs a processor more than the packets do. With TAKT_PACING_TIMER_GAP the
+ * timer is set a little earlier than a packet is due, by how late it was lately, and gap frames
+ * fill only the rest: spacing is as exact as the clock is read, and no longer as the timer is.
  *
  * Frames cannot be made here: the helper in user space stores templates, one list for each
  * length. If the right one is missing, the link paces by the timer until there are enough again.
@@ -52,6 +59,14 @@
 /* What the device is to hold beyond two of the longest frames: how late a timer may be. */
 #define TAKT_GAP_LEAD_NS 50000
 
+/* After the processor fell behind, the timer paces for so long. */
+#define TAKT_GAP_HOLD_OFF_NS 1000000000ULL
+
+/* The timer is this much earlier than it was late lately. */
+#define TAKT_GAP_EARLY_NS 5000
+/* A late timer is forgotten by this part at each timer that was less late. */
+#define TAKT_GAP_FORGETS 16
+
 /* One length of gap frames. */
 struct takt_gap_length {
 	u16 head;		/* its templates */
@@ -76,6 +91,12 @@ struct takt_gap {
 	u32 free_head;		/* free slots */
 	u32 fresh;		/* slots used at least once */
 	u32 flushing;		/* the length that is flushed next */
+	u32 pauses;		/* the wire is left idle: the position starts again at the time */
+	u32 late_ns;		/* how late the timer was lately */
+	u32 pad;
+	u64 wakes_ns;		/* what it was set for; 0: no timer that is measured */
+	u64 resumes_ns;		/* until then the timer paces, as the processor fell behind */
+	u64 behind;		/* fallbacks for that reason */
 	u64 frames, bytes;	/* gap frames sent, in bytes on the wire */
 	u64 missed;		/* exact lengths that were not in stock, made up of two frames */
 	u64 fallbacks;		/* changes from gap mode to the timer */
@@ -93,7 +114,7 @@ TAKT_FN struct takt_gap_length *takt_gap_length(struct takt_gap *gap, u32 len)
 /* Does the link's clock follow the wire's position now? */
 TAKT_FN int takt_gap_flows(const struct takt_gap *gap, const struct takt_plan *plan)
 {
-	return plan->pacing == TAKT_PACING_GAP && gap->flowing;
+	return takt_fills_gaps(plan) && gap->flowing;
 }
 
 /*
@@ -123,7 +144,7 @@ TAKT_FN u32 takt_gap_store(struct takt_gap *gap, const struct takt_plan *plan, u
 	struct takt_gap_length *length = takt_gap_length(gap, len);
 	u32 slot;
 
-	if (plan->pacing != TAKT_PACING_GAP || len < TAKT_GAP_LEN_MIN || len >= TAKT_GAP_LENS) {
+	if (!takt_fills_gaps(plan) || len < TAKT_GAP_LEN_MIN || len >= TAKT_GAP_LENS) {
 		gap->refused++;
 		return 0;
 	}
@@ -228,7 +249,7 @@ TAKT_FN u32 takt_gap_arrival(struct takt_link *link, const struct takt_gap *gap,
 		takt_clock_start(&link->clock, *now_ns);
 		idle = link->clock.due_ns <= *now_ns;
 	}
-	*now_ns = link->clock.due_ns;
+	*now_ns = gap->pauses ? takt_max(*now_ns, link->clock.due_ns) : link->clock.due_ns;
 	return idle;
 }
 
@@ -237,11 +258,14 @@ TAKT_FN void takt_gap_start(struct takt_link *link, struct takt_gap *gap, u64 no
 {
 	u32 lacking = gap->lacking ? gap->lacking : gap->longest;
 
-	if (!gap->enough || gap->stocked < gap->enough ||
+	if (!gap->enough || gap->stocked < gap->enough || now_ns < gap->resumes_ns ||
 	    takt_gap_length(gap, lacking)->stocked < TAKT_GAP_PLENTY)
 		return;
 	gap->flowing = 1;
 	gap->lacking = 0;
+	gap->pauses = 0;
+	gap->wakes_ns = 0;
+	gap->late_ns = TAKT_GAP_LEAD_NS;
 	link->wake_ns = 0;
 	takt_clock_start(&link->clock, now_ns);
 }
@@ -252,6 +276,30 @@ TAKT_FN void takt_gap_end(struct takt_link *link, struct takt_gap *gap, u32 lack
 	gap->lacking = lacking;
 	gap->fallbacks++;
 	link->wake_ns = 0;
+}
+
+/* The processor cannot fill the wire: what it does not reach would be taken from the classes. */
+TAKT_FN void takt_gap_fell_behind(struct takt_link *link, struct takt_gap *gap, u64 now_ns)
+{
+	takt_gap_end(link, gap, 0);
+	gap->behind++;
+	gap->resumes_ns = now_ns + TAKT_GAP_HOLD_OFF_NS;
+	takt_clock_start(&link->clock, now_ns);
+}
+
+/* The timer was set for a time before a packet is due: how late did it come? */
+TAKT_FN void takt_gap_note_wake(struct takt_gap *gap, u64 now_ns)
+{
+	u32 late_ns;
+
+	if (!gap->wakes_ns || now_ns < gap->wakes_ns)
+		return;
+	late_ns = (u32)takt_min(now_ns - gap->wakes_ns, TAKT_GAP_LEAD_NS);
+	if (late_ns > gap->late_ns)
+		gap->late_ns = late_ns;
+	else
+		gap->late_ns -= (gap->late_ns - late_ns) / TAKT_GAP_FORGETS;
+	gap->wakes_ns = 0;
 }
 
 /*
@@ -280,7 +328,14 @@ TAKT_FN_OUT u64 takt_gap_position(struct takt_link *link TAKT_ARG, struct takt_g
 		takt_gap_start(link, gap, now_ns);
 	if (!gap->flowing)
 		return now_ns;
-	takt_clock_start(&link->clock, now_ns > lag_max_ns ? now_ns - lag_max_ns : 0);
+	takt_gap_note_wake(gap, now_ns);
+	if (gap->pauses) {
+		takt_clock_start(&link->clock, now_ns);
+	} else if (link->clock.due_ns + lag_max_ns < now_ns) {
+		takt_gap_fell_behind(link, gap, now_ns);
+		return now_ns;
+	}
+	gap->pauses = 0;
 	gap->position = link->clock;
 	lead_ns = takt_gap_wire_ns(rate_bps, 2 * longest) + TAKT_GAP_LEAD_NS;
 	if (link->clock.due_ns > now_ns + lead_ns) {
@@ -294,6 +349,31 @@ TAKT_FN_OUT u64 takt_gap_position(struct takt_link *link TAKT_ARG, struct takt_g
 	return link->clock.due_ns + takt_gap_wire_ns(rate_bps, shortest) / 2;
 }
 
+/*
+ * When the timer is to come for a packet that is due then; 0: so little is missing that gap frames
+ * cost less. Not while a plan migrates, which goes on with every gap.
+ */
+TAKT_FN u64 takt_gap_wakes_ns(const struct takt_link *link, struct takt_gap *gap,
+			      const struct takt_plan *plan, u64 due_ns)
+{
+	u64 shortest = TAKT_GAP_LEN_MIN + plan->framing.overhead_bytes;
+	u64 longest = (u64)gap->longest + plan->framing.overhead_bytes;
+	u64 early_ns = TAKT_GAP_EARLY_NS + takt_gap_wire_ns(plan->link.rate_bps, shortest);
+	u64 saves_ns = takt_gap_wire_ns(plan->link.rate_bps, longest);
+
+	/* A timer costs as much as a frame. */
+	if (plan->pacing != TAKT_PACING_TIMER_GAP || link->plan_hand < TAKT_ENTITIES ||
+	    due_ns < link->clock.due_ns + early_ns + saves_ns)
+		return 0;
+	early_ns += gap->late_ns;
+	if (due_ns < link->clock.due_ns + early_ns + saves_ns) {
+		/* What was learned long ago must not keep the timer out. */
+		gap->late_ns -= gap->late_ns / TAKT_GAP_FORGETS;
+		return 0;
+	}
+	return due_ns - early_ns;
+}
+
 /* Charge the chosen packet, or, if none is due at the wire's position, fill the gap. */
 TAKT_FN_OUT int takt_gap_fill(struct takt_link *link TAKT_ARG, struct takt_gap *gap TAKT_ARG,
 			      const struct takt_plan *plan TAKT_ARG,
@@ -301,7 +381,7 @@ TAKT_FN_OUT int takt_gap_fill(struct takt_link *link TAKT_ARG, struct takt_gap *
 {
 	u64 longest = (u64)gap->longest + plan->framing.overhead_bytes;
 	u64 shortest = TAKT_GAP_LEN_MIN + plan->framing.overhead_bytes;
-	u64 rate_bps = plan->link.rate_bps;
+	u64 rate_bps = plan->link.rate_bps, wakes_ns;
 	u32 len, slot;
 
 	choice->armed = 0;
@@ -313,8 +393,17 @@ TAKT_FN_OUT int takt_gap_fill(struct takt_link *link TAKT_ARG, struct takt_gap *
 	}
 	if (link->plan_hand < TAKT_ENTITIES)
 		link->wake_ns = 0;	/* migration goes on with every gap */
-	if (choice->wake_ns == TAKT_TIME_NEVER || link->polls)
+	if (choice->wake_ns == TAKT_TIME_NEVER || link->polls) {
+		gap->pauses = 1;
 		return 0;
+	}
+	wakes_ns = takt_gap_wakes_ns(link, gap, plan, choice->wake_ns);
+	if (wakes_ns) {
+		gap->pauses = 1;
+		link->next_id = 0;	/* it is not due then */
+		choice->wake_ns = link->wake_ns = gap->wakes_ns = wakes_ns;
+		return 0;
+	}
 	len = takt_gap_choose(gap, plan->framing.overhead_bytes,
 			      takt_gap_missing(&gap->position, rate_bps, choice->wake_ns,
 					       longest + shortest));
@@ -342,7 +431,7 @@ TAKT_FN void takt_gap_dequeue(struct takt_link *link, struct takt_gap *gap,
 			      const struct takt_plan *plan, u64 now_ns,
 			      struct takt_choice *choice)
 {
-	if (plan->pacing == TAKT_PACING_GAP)
+	if (takt_fills_gaps(plan))
 		now_ns = takt_gap_position(link, gap, plan, now_ns, choice);
 	if (now_ns == TAKT_TIME_NEVER)
 		return;

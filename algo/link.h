@@ -394,7 +394,7 @@ TAKT_FN u64 takt_link_wake(struct takt_link *link, const struct takt_plan *plan,
 			   u64 now_ns)
 {
 	u64 soon_ns = TAKT_TIME_NEVER;
-	int gaps = plan->pacing == TAKT_PACING_GAP;
+	int gaps = takt_fills_gaps(plan);
 
 	link->polls = 0;
 	if ((link->order.blocked.by_task.count || link->order.blocked.by_weight) &&
@@ -428,7 +428,7 @@ TAKT_FN void takt_link_foresee(struct takt_link *link, const struct takt_plan *p
 	    root->floors.count | root->ready.count |
 	    link->order.blocked.by_task.count | link->order.blocked.by_weight |
 	    link->flows.stations.unsettled | plan->stations ||
-	    link->plan_hand < TAKT_ENTITIES || plan->pacing == TAKT_PACING_GAP)
+	    link->plan_hand < TAKT_ENTITIES || takt_fills_gaps(plan))
 		return;
 	priority = takt_lowest_bit(bits) & (TAKT_PRIORITIES - 1);
 	behind_ns = root->behind_ns[priority];

@@ -21,6 +21,7 @@
 
 #define TAKT_PACING_TIMER 0	/* frames wait for the qdisc's timer */
 #define TAKT_PACING_GAP 1	/* PAUSE frames fill the time between them */
+#define TAKT_PACING_TIMER_GAP 2	/* the timer comes early, and PAUSE frames fill the rest */
 
 #define TAKT_READS_ECN 1	/* packets are marked instead of dropped, see ecn.h */
 #define TAKT_READS_ACKS 2	/* pure acknowledgements are thinned, see thin.h */
@@ -84,9 +85,15 @@ struct takt_plan {
 			 * and those that are dropped have used the line */
 	u32 by_device;	/* 1: the link has no rate but what the device takes, see pushback.h; the
 			 * clock's is the highest there is then, and limits nothing */
-	u8 pad[4];
+	u32 slack_ns;	/* how late the timer may be: packets due within it leave together */
 	struct takt_class_params class_params[TAKT_CLASSES];
 	struct takt_rules rules;
 };
+
+/* Do PAUSE frames fill gaps, some or all of them? */
+TAKT_FN int takt_fills_gaps(const struct takt_plan *plan)
+{
+	return plan->pacing != TAKT_PACING_TIMER;
+}
 
 #endif

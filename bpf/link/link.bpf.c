@@ -237,7 +237,7 @@ struct sk_buff *BPF_PROG(takt_link_dequeue, struct Qdisc *sch)
 	note_running(port, plan);
 	takt_gap_dequeue(&port->link, &port->gap, plan, now_ns, choice);
 	if (!choice->armed && choice->wake_ns != TAKT_TIME_NEVER)
-		bpf_qdisc_watchdog_schedule(sch, choice->wake_ns, 0);
+		bpf_qdisc_watchdog_schedule(sch, choice->wake_ns, plan->slack_ns);
 	/* Only packets that arrive bring another packet's turn forward. */
 	if (plan->fast_by_connection)
 		fast->quiet_ns = port->link.wake_ns;

@@ -63,7 +63,7 @@ impl Port {
     /// A port that was just attached. In gap mode a helper keeps every length of gap frames, up to
     /// `longest` bytes as the kernel counts, in stock.
     pub fn new(plan: &takt_plan, longest: u32) -> Self {
-        let fills = plan.pacing == sys::TAKT_PACING_GAP;
+        let fills = plan.pacing != sys::TAKT_PACING_TIMER;
         Self {
             stock: fills.then(|| Stock::new(plan, longest)),
             ..Self::default()

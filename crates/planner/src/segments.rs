@@ -3,7 +3,7 @@
 //! A device limits the segments of all of its sockets. TCP sizes each socket's by that socket's
 //! pacing rate as well, so a class that is slower than its link limits its own.
 
-use takt_policy::{Class, Link, Match, Pacing, Packets};
+use takt_policy::{Class, Link, Match, Packets};
 
 use crate::{
     flow::{FlowTerms, SocketRates, TCP, header_bytes_on_line},
@@ -149,7 +149,7 @@ fn possible<'a>(link: &'a Link, class: &'a Class) -> impl Iterator<Item = &'a Cl
 /// Whether a segment takes a known time on the line. A station's frames take a time of its own, PAUSE
 /// frames have to fit between frames, and where the device decides there is no rate.
 fn has_one_pace(link: &Link) -> bool {
-    link.pacing != Pacing::Gap && !link.has_stations && !link.by_device
+    !link.pacing.fills_gaps() && !link.has_stations && !link.by_device
 }
 
 /// The pace of a class, or of each of its flows: no packet of it leaves faster for long.

@@ -184,9 +184,9 @@ class without its rate, so it is an error instead.
 Known keys:
 
     [link.DEV]            rate reflectors overhead framing min_frame cells
-                          pacing packets burst lag_max horizon beyond_horizon
-                          ecn acks share wash on_conflict backend preset tenant
-                          class download
+                          pacing packets burst lag_max slack horizon
+                          beyond_horizon ecn acks share wash on_conflict
+                          backend preset tenant class download
     [link.DEV.download]   rate overhead framing min_frame cells ecn share wash
                           backend preset tenant class
     [[link.DEV.tenant]]   name rate ceil weight floor priority
@@ -262,6 +262,7 @@ The value lies outside what this key takes:
     min_frame        0 to 256 bytes
     lag_max          100us to 1s
     burst            50us to 100ms of a link, 1ms to 100ms of a class
+    slack            0 to 1ms
     horizon          1ms to 100s
     priority         0 (most important) to 6, or \"background\"
     queue_packets    1 to 65535

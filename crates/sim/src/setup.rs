@@ -9,7 +9,7 @@ use takt_algo::{
 use takt_medium::Profile;
 use takt_planner::{ClassIds, PlanError, Questions, plan};
 use takt_policy::{
-    Link, Pacing, Policy, Radio,
+    Link, Policy, Radio,
     traffic::{Control, Ecn, FLOWS_MAX, Kind, Source, Traffic},
 };
 use thiserror::Error;
@@ -352,7 +352,7 @@ fn profile(link: &Link, traffic: &Traffic) -> Result<Option<Profile>, SetupError
             device,
             traffic: name,
         }),
-        Some(_) if link.pacing == Pacing::Gap => Err(SetupError::Gaps {
+        Some(_) if link.pacing.fills_gaps() => Err(SetupError::Gaps {
             device,
             traffic: name,
         }),

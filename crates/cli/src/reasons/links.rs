@@ -92,8 +92,15 @@ Gaps that were filled with two gap frames because one of the exact length was no
 is exact all the same.
 ";
 FALLBACKS = "takt::status::fallbacks" ["fallbacks", "timer (gap feeder behind)"]: "
-Times that the stock of gap frames ran out and the link went on by the timer, until there were some
-again. The helper was not let run: give its processor room, or lower the rate.
+Times that the link went on by the timer for a while. Mostly the stock of gap frames ran out, until
+there were some again: the helper was not let run. Give its processor room, or lower the rate. How
+often the processor fell behind is counted by processor_behind as well.
+";
+PROCESSOR_BEHIND = "takt::status::processor_behind" ["processor_behind", "timer (processor behind)"]: "
+Times that the processor could not fill the wire with gap frames in time, and the link went on by the
+timer for a second: the classes would have lost what it did not reach. A gap frame costs about as much
+as a packet. Write pacing = \"timer+gap\", which fills only the last microseconds before a packet, or
+\"timer\".
 ";
 REFUSED = "takt::status::refused" ["refused"]: "
 Templates of gap frames that were offered by the helper and found the stock full. They cost nothing.

@@ -208,6 +208,7 @@ mod tests {
             gap_bytes: 0,
             gap_missed: 0,
             fallbacks: 0,
+            processor_behind: 0,
             refused: 0,
             stocked: 0,
             feeder_running: true,

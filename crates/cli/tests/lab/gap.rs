@@ -89,6 +89,26 @@ fn spacing_is_exact_on_the_newest_kernel() {
     NEWEST.run(|| is_exact(&Wire::new(1)));
 }
 
+/// A thousand bytes are one percent of the wire's time each millisecond: whole gaps are ten frames.
+#[test]
+fn the_timer_leaves_few_gaps_to_fill() {
+    DEFAULT.run(|| {
+        let wire = Wire::new(1);
+        apply(&POLICY.replace("\"gap\"", "\"timer+gap\"")).ok();
+        let mut flow = Flow::new(&wire, 5001);
+        flow.send(300, PAYLOAD_BYTES);
+        assert_eq!(flow.arrivals().len(), 300);
+        let link = gap("near1");
+        assert_eq!(link["pacing"], "timer+gap");
+        assert_eq!(link["gap"]["fallbacks"], 0, "{link}");
+        let frames = link["gap"]["gap_frames"].as_u64().unwrap();
+        assert!((200..=900).contains(&frames), "{link}");
+        takt("revert").ok();
+        assert_no_helper();
+        assert_no_trace();
+    });
+}
+
 /// In host time the helper may fall behind; the link still works.
 #[test]
 fn gaps_are_sent_on_two_processors() {

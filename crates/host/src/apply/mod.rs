@@ -20,7 +20,7 @@ pub(crate) mod upgrade;
 pub use error::TrialError;
 
 use serde::Serialize;
-use takt_policy::{Class, Gate, Link, Pacing, Policy};
+use takt_policy::{Class, Gate, Link, Policy};
 
 use self::{
     handover::Handover, parts::Parts, pending::none_waits, session::Session,
@@ -230,5 +230,5 @@ fn needs_helper(policy: &Policy) -> bool {
 /// Whether BPF alone cannot carry the link.
 fn wants_help(link: &Link) -> bool {
     let is_gated = |class: &Class| class.gate == Some(Gate::Sender);
-    link.pacing == Pacing::Gap || link.classes.iter().any(is_gated)
+    link.pacing.fills_gaps() || link.classes.iter().any(is_gated)
 }

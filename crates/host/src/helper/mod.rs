@@ -30,7 +30,7 @@ use nix::{
     errno::Errno,
     poll::{PollFd, PollFlags, PollTimeout, poll},
 };
-use takt_algo::sys::TAKT_PACING_GAP;
+use takt_algo::sys::TAKT_PACING_TIMER;
 
 use self::{gap::Feeder, opener::Opener, presence::Presence};
 use crate::{
@@ -199,7 +199,7 @@ fn is_needed() -> Result<bool, Error> {
 }
 
 fn wants_help(link: &Outline) -> bool {
-    link.gated || link.pacing == TAKT_PACING_GAP
+    link.gated || link.pacing != TAKT_PACING_TIMER
 }
 
 /// The links of this namespace.

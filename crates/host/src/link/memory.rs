@@ -26,7 +26,7 @@ use crate::{
     bpf::BpfError,
     error::Error,
     link::counted::{Counted, Departures},
-    os::{OsError, lacking::Lacking},
+    os::{OsError, clock, lacking::Lacking},
 };
 
 /// The device of a link's state; no other device can carry its qdisc.
@@ -75,14 +75,26 @@ pub(crate) struct LengthCounters {
 /// The state of a link's gap mode, without its lengths.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct GapCounters {
-    /// Gaps are sent, or would be if packets were waiting.
-    pub ready: bool,
+    pub state: GapState,
     pub stocked: u32,
     pub frames: u64,
     pub bytes: u64,
     pub missed: u64,
     pub fallbacks: u64,
+    /// … of these, since the processor fell behind.
+    pub behind: u64,
     pub refused: u64,
+}
+
+/// What paces a link that is to fill gaps.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum GapState {
+    /// Gaps are sent, or would be if packets were waiting.
+    Ready,
+    /// The timer, until there are enough templates.
+    FeederBehind,
+    /// The timer, until a second after the processor fell behind.
+    ProcessorBehind,
 }
 
 /// A mapped `struct takt_port`.
@@ -297,14 +309,25 @@ impl PortMemory {
             let enough = (&raw const (*gap).enough).read_volatile();
             let lacking = (&raw const (*gap).lacking).read_volatile();
             let stocked = (&raw const (*gap).stocked).read_volatile();
+            let flowing = (&raw const (*gap).flowing).read_volatile() != 0;
+            let resumes_ns = (&raw const (*gap).resumes_ns).read_volatile();
+            let state = if flowing {
+                GapState::Ready
+            } else if clock::monotonic_ns() < resumes_ns {
+                GapState::ProcessorBehind
+            } else if enough > 0 && lacking == 0 && stocked >= enough {
+                GapState::Ready
+            } else {
+                GapState::FeederBehind
+            };
             GapCounters {
-                ready: (&raw const (*gap).flowing).read_volatile() != 0
-                    || (enough > 0 && lacking == 0 && stocked >= enough),
+                state,
                 stocked,
                 frames: (&raw const (*gap).frames).read_volatile(),
                 bytes: (&raw const (*gap).bytes).read_volatile(),
                 missed: (&raw const (*gap).missed).read_volatile(),
                 fallbacks: (&raw const (*gap).fallbacks).read_volatile(),
+                behind: (&raw const (*gap).behind).read_volatile(),
                 refused: (&raw const (*gap).refused).read_volatile(),
             }
         }

@@ -9,6 +9,7 @@ use crate::os::netlink::{FQ, Handle, MQ, Qdisc, Request, attribute, numbers, set
 const LIMIT: u16 = 1;
 const FLOW_LIMIT: u16 = 2;
 const BUCKETS_LOG: u16 = 8;
+const TIMER_SLACK_NS: u16 = 13;
 const HORIZON_US: u16 = 14;
 const HORIZON_DROP: u16 = 15;
 
@@ -41,6 +42,7 @@ fn options_of(fq: &Fq, drops_beyond: bool) -> Vec<u8> {
         (LIMIT, fq.limit_packets),
         (FLOW_LIMIT, fq.flow_limit_packets),
         (BUCKETS_LOG, fq.buckets_log),
+        (TIMER_SLACK_NS, fq.timer_slack_ns),
         (HORIZON_US, fq.horizon_us),
     ];
     let drops = attribute(HORIZON_DROP, &[drops_beyond.into()]);

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
-use takt_policy::{AqmKind, Class, Gate, Link, Pacing, Sharing};
+use takt_policy::{AqmKind, Class, Gate, Link, Sharing};
 
 use super::kernel::Kernel;
 use crate::{
@@ -184,7 +184,7 @@ pub(super) fn unkept_by_a_tree(link: &Link, kernel: &Kernel) -> Vec<Unkept> {
         (Promise::Stations, link.has_stations),
         (Promise::Thinning, link.thins_acks),
         (Promise::Hosts, link.share != Sharing::Flows),
-        (Promise::GapFrames, link.pacing == Pacing::Gap),
+        (Promise::GapFrames, link.pacing.fills_gaps()),
         (Promise::FramesOfSegments, link.framing.is_by_frame()),
         (Promise::Autorate, link.autorate.is_some()),
         (Promise::ByDevice, link.by_device),
@@ -214,7 +214,7 @@ pub(super) fn unkept_by_departure_times(link: &Link, kernel: &Kernel) -> Vec<Unk
         (Promise::Stations, link.has_stations),
         (Promise::Thinning, link.thins_acks),
         (Promise::Hosts, link.share != Sharing::Flows),
-        (Promise::GapFrames, link.pacing == Pacing::Gap),
+        (Promise::GapFrames, link.pacing.fills_gaps()),
         (Promise::Autorate, link.autorate.is_some()),
         (Promise::ByDevice, link.by_device),
         (Promise::Tenants, !link.tenants.is_empty()),
@@ -242,7 +242,7 @@ pub(super) fn unkept_by_socket_rates(link: &Link, kernel: &Kernel) -> Vec<Unkept
         (Promise::Stations, link.has_stations),
         (Promise::Thinning, link.thins_acks),
         (Promise::Hosts, link.share != Sharing::Flows),
-        (Promise::GapFrames, link.pacing == Pacing::Gap),
+        (Promise::GapFrames, link.pacing.fills_gaps()),
         (Promise::Autorate, link.autorate.is_some()),
         (Promise::ByDevice, link.by_device),
         (Promise::Tenants, !link.tenants.is_empty()),

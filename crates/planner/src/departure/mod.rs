@@ -8,7 +8,10 @@ use serde::{Deserialize, Serialize};
 use takt_algo::sys::{TAKT_ACTIVITY_PARTS, TAKT_SCALE_MAX, TAKT_SCALE_ONE, TAKT_SHARED_BITS};
 use takt_policy::{AqmKind, BeyondHorizon, Class, Framing, Link};
 
-use crate::{framing::line_bytes, link::ClassIds};
+use crate::{
+    framing::line_bytes,
+    link::{ClassIds, slack_ns},
+};
 
 /// Rates together may exceed the link's so many times.
 pub const OVERSUBSCRIBED_MOST: u64 = (TAKT_SCALE_MAX / TAKT_SCALE_ONE) as u64;
@@ -81,6 +84,9 @@ pub struct Fq {
     pub horizon_us: u32,
     /// It has 2^n hash buckets for flows.
     pub buckets_log: u32,
+    /// How late its timer may be.
+    #[serde(default)]
+    pub timer_slack_ns: u32,
 }
 
 /// The terms of a link whose device sends packets of up to `mtu_bytes`.
@@ -187,6 +193,7 @@ fn fq(link: &Link) -> Fq {
         // A second more: what the program lets through is not dropped.
         horizon_us: u32::try_from(longest_ns / 1000 + 1_000_000).unwrap_or(u32::MAX),
         buckets_log: (u32::BITS - classes.leading_zeros()).clamp(10, 16),
+        timer_slack_ns: slack_ns(link),
     }
 }
 

@@ -7,7 +7,10 @@
 use serde::{Deserialize, Serialize};
 use takt_policy::{BeyondHorizon, Class, Link};
 
-use crate::{departure::Fq, link::ClassIds};
+use crate::{
+    departure::Fq,
+    link::{ClassIds, slack_ns},
+};
 
 /// A socket's rate is a number of 32 bits, in bytes/s, that a program can set.
 pub const RATE_MOST_BPS: u64 = 8 * (u32::MAX as u64 - 1);
@@ -87,6 +90,7 @@ fn fq(link: &Link) -> Fq {
         flow_limit_packets: queues().max().map_or(0, u32::from).max(FLOW_LIMIT_LEAST),
         horizon_us: u32::try_from(link.horizon_ns / 1000).unwrap_or(u32::MAX),
         buckets_log: BUCKETS_LOG,
+        timer_slack_ns: slack_ns(link),
     }
 }
 

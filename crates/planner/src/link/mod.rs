@@ -18,8 +18,9 @@ use std::collections::BTreeMap;
 use takt_algo::{
     sys::{
         TAKT_CELLS_NONE, TAKT_GAP_LEN_MIN, TAKT_GAP_OVERHEAD_MAX, TAKT_HOSTS_DESTINATIONS,
-        TAKT_HOSTS_NONE, TAKT_HOSTS_SOURCES, TAKT_PACING_GAP, TAKT_PACING_TIMER, TAKT_READS_ACKS,
-        TAKT_READS_ECN, TAKT_STATIONS_MAC, TAKT_STATIONS_NONE, takt_framing, takt_plan,
+        TAKT_HOSTS_NONE, TAKT_HOSTS_SOURCES, TAKT_PACING_GAP, TAKT_PACING_TIMER,
+        TAKT_PACING_TIMER_GAP, TAKT_READS_ACKS, TAKT_READS_ECN, TAKT_STATIONS_MAC,
+        TAKT_STATIONS_NONE, takt_framing, takt_plan,
     },
     zeroed_box,
 };
@@ -44,13 +45,18 @@ pub struct Plan {
     pub ids: ClassIds,
 }
 
+/// How late the link's timer may be.
+pub(crate) fn slack_ns(link: &Link) -> u32 {
+    u32::try_from(link.slack_ns).unwrap_or(u32::MAX)
+}
+
 /// Plan `link`, a part of the policy that asks `questions`. Stations are known by MAC, as on
 /// devices with Ethernet headers. Classes and tenants that `before` has keep their ids, and with
 /// them their queues, clocks and counters. Those that were removed stay in the plan until their
 /// queues are empty; no packet is queued in them.
 pub fn plan(link: &Link, before: &ClassIds, questions: &Questions) -> Result<Plan, PlanError> {
     let framing = framing(link.framing);
-    if link.pacing == Pacing::Gap {
+    if link.pacing.fills_gaps() {
         check_gap_frames(&framing)?;
     }
     let ids = before.assign(link);
@@ -67,9 +73,15 @@ pub fn plan(link: &Link, before: &ClassIds, questions: &Questions) -> Result<Pla
         u32::from(link.ecn) * TAKT_READS_ECN + u32::from(link.thins_acks) * TAKT_READS_ACKS;
     tables.horizon_ns = link.horizon_ns;
     tables.horizon_caps = u32::from(link.beyond_horizon == BeyondHorizon::Cap);
+    // Gaps are exact; where a timer stands in for them it is to be.
+    tables.slack_ns = match link.pacing {
+        Pacing::Timer => slack_ns(link),
+        Pacing::Gap | Pacing::TimerGap => 0,
+    };
     tables.pacing = match link.pacing {
         Pacing::Timer => TAKT_PACING_TIMER,
         Pacing::Gap => TAKT_PACING_GAP,
+        Pacing::TimerGap => TAKT_PACING_TIMER_GAP,
     };
 
     tables.stations = match link.has_stations {

@@ -21,6 +21,7 @@ pub(super) fn plan(link: &Link, ids: &ClassIds) -> Option<Box<takt_plan>> {
     tables.receives = 1;
     tables.link.rate_bps = RATE_BPS;
     tables.link.lag_max_ns = link.lag_max_ns;
+    tables.slack_ns = super::slack_ns(link);
     tables.horizon_ns = link.horizon_ns;
     tables.horizon_caps = u32::from(link.beyond_horizon == BeyondHorizon::Cap);
     let known = ids.classes().chain(ids.tenants()).map(|(_, id)| id);

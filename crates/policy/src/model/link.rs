@@ -44,6 +44,8 @@ pub struct Link {
     pub burst_ns: u64,
     /// How much lateness a byte clock may catch up.
     pub lag_max_ns: u64,
+    /// How late the timer may be, so that packets due within that time leave on one interrupt.
+    pub slack_ns: u64,
     /// How far ahead a packet's departure time may be.
     pub horizon_ns: u64,
     /// What happens to a packet whose departure time is further ahead.
@@ -107,6 +109,16 @@ pub enum Pacing {
     Timer,
     /// PAUSE frames of exactly the missing length.
     Gap,
+    /// The timer, a little early, and PAUSE frames for the rest.
+    #[serde(rename = "timer+gap")]
+    TimerGap,
+}
+
+impl Pacing {
+    /// Whether PAUSE frames fill gaps, some or all of them.
+    pub fn fills_gaps(self) -> bool {
+        self != Self::Timer
+    }
 }
 
 /// What has equal parts of a class's capacity, where its flows take turns.

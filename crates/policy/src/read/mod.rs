@@ -32,6 +32,7 @@ pub(crate) use link::burst::{CLASS_NS as BURST_OF_CLASS_NS, SHARED_TIMES as BURS
 pub(crate) use link::class::ReadClass;
 pub(crate) use link::matching::ReadMatch;
 pub(crate) use link::share::{PRIORITY_REST, ReadRate, ReadShare, WEIGHT_DEFAULT_MILLI, bps_of};
+pub(crate) use link::slack::default_ns as slack_default_ns;
 pub(crate) use link::tenant::ReadTenant;
 use place::Place;
 pub(crate) use radio::ReadRadio;

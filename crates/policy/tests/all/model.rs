@@ -58,6 +58,26 @@ fn a_link_alone_has_the_default_class() {
 }
 
 #[test]
+fn a_timer_may_be_late_by_a_hundredth_of_the_fastest_classs_spacing() {
+    let slack_ns = |of_link: &str, classes: &str| {
+        let text = format!("[link.eth0]\nrate = \"1gbit\"\n{of_link}{classes}");
+        parse("test.toml", &text).expect("a policy").links[0].slack_ns
+    };
+    let class = |name: &str, port: u16, rate: &str| {
+        format!(
+            "[[link.eth0.class]]\nname = \"{name}\"\nmatch = {{ dst_port = {port} }}\nrate = \"{rate}\"\n"
+        )
+    };
+    // Without a paced class the link's own rate is what is paced.
+    assert_eq!(slack_ns("", ""), 121);
+    assert_eq!(slack_ns("", &class("slow", 1, "1mbit")), 10_000);
+    let two = class("slow", 1, "1mbit") + &class("fast", 2, "100mbit");
+    assert_eq!(slack_ns("", &two), 1_211);
+    assert_eq!(slack_ns("slack = \"0us\"\n", &two), 0);
+    assert_eq!(slack_ns("slack = \"1ms\"\n", &two), 1_000_000);
+}
+
+#[test]
 fn a_class_has_twice_the_links_burst_but_no_shorter_one_than_tcps() {
     let bursts_us = |of_link: &str, of_class: &str| {
         let link = link(&format!(

@@ -5,4 +5,5 @@ mod choose;
 mod fallback;
 mod spacing;
 mod stock;
+mod timer;
 mod wire;

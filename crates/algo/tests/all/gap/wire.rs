@@ -12,11 +12,16 @@ pub const LINK_BPS: u64 = 100_000_000;
 
 /// Classes 1, 2, 3 … of these rates on a link of 100 Mbit/s.
 pub fn plan(rates_bps: &[u64]) -> Box<takt_plan> {
+    plan_of(TAKT_PACING_GAP, rates_bps)
+}
+
+/// ... that is paced so.
+pub fn plan_of(pacing: u32, rates_bps: &[u64]) -> Box<takt_plan> {
     let mut plan = zeroed_box::<takt_plan>();
     plan.link.rate_bps = LINK_BPS;
     plan.link.lag_max_ns = 10_000_000;
     plan.framing.overhead_bytes = OVERHEAD as i32;
-    plan.pacing = TAKT_PACING_GAP;
+    plan.pacing = pacing;
     for (params, rate_bps) in plan.class_params[1..].iter_mut().zip(rates_bps) {
         *params = takt_class_params {
             rate_bps: *rate_bps,
@@ -34,6 +39,8 @@ pub fn plan(rates_bps: &[u64]) -> Box<takt_plan> {
 pub struct Frame {
     pub class: u32,
     pub at_bytes: u64,
+    /// ... on a wire that is idle where nothing is sent.
+    pub at_ns: u64,
 }
 
 pub struct Wire {
@@ -45,6 +52,7 @@ pub struct Wire {
     /// How far the wire's bytes were ahead of the time at most.
     pub ahead_max_ns: u64,
     started_ns: u64,
+    free_ns: u64,
 }
 
 impl Wire {
@@ -57,6 +65,7 @@ impl Wire {
             frames: Vec::new(),
             ahead_max_ns: 0,
             started_ns: start_ns,
+            free_ns: start_ns,
         }
     }
 
@@ -82,19 +91,31 @@ impl Wire {
         let left = self.link.dequeue(&self.plan, self.now_ns);
         match left {
             Left::Packet { class, wire_bytes } => {
+                let at_ns = self.carry(wire_bytes);
                 self.frames.push(Frame {
                     class,
                     at_bytes: self.position_bytes,
+                    at_ns,
                 });
                 self.position_bytes += u64::from(wire_bytes);
             }
-            Left::Gap { wire_bytes, .. } => self.position_bytes += u64::from(wire_bytes),
+            Left::Gap { wire_bytes, .. } => {
+                self.carry(wire_bytes);
+                self.position_bytes += u64::from(wire_bytes);
+            }
             Left::Wait { .. } | Left::Empty => {}
         }
         let sent_ns = self.position_bytes * 8_000_000_000 / LINK_BPS;
         let ahead_ns = (self.started_ns + sent_ns).saturating_sub(self.now_ns);
         self.ahead_max_ns = self.ahead_max_ns.max(ahead_ns);
         left
+    }
+
+    /// A frame goes to the wire as soon as that is free; returns when.
+    fn carry(&mut self, wire_bytes: u32) -> u64 {
+        let at_ns = self.free_ns.max(self.now_ns);
+        self.free_ns = at_ns + u64::from(wire_bytes) * 8_000_000_000 / LINK_BPS;
+        at_ns
     }
 
     /// Keeps these classes backlogged with frames of this many bytes until each has sent
@@ -120,6 +141,13 @@ impl Wire {
                 Left::Empty => panic!("every class has packets"),
             }
         }
+    }
+
+    /// Times between a class's frames.
+    pub fn intervals_ns(&self, class: u32) -> Vec<u64> {
+        let of_class = self.frames.iter().filter(|frame| frame.class == class);
+        let times_ns: Vec<u64> = of_class.map(|frame| frame.at_ns).collect();
+        times_ns.windows(2).map(|pair| pair[1] - pair[0]).collect()
     }
 
     /// Distances on the wire between a class's frames.

@@ -13,7 +13,7 @@ mod stock;
 use std::{io, time::Instant};
 
 use nix::sys::epoll::{Epoll, EpollEvent};
-use takt_algo::sys::TAKT_PACING_GAP;
+use takt_algo::sys::TAKT_PACING_TIMER;
 
 use self::link::{FedLink, Terms};
 use super::{Helped, Listener, Listening, Patience, close_together, unless_gone};
@@ -48,7 +48,7 @@ impl Feeder {
     }
 
     fn feed(&mut self, links: Vec<Helped>) -> io::Result<()> {
-        let wants = |link: &Helped| link.outline.pacing == TAKT_PACING_GAP;
+        let wants = |link: &Helped| link.outline.pacing != TAKT_PACING_TIMER;
         let wanted: Vec<Helped> = links.into_iter().filter(wants).collect();
         if self.thread.is_none() && !wanted.is_empty() {
             self.thread = Some(Listening::start("takt-feeder", be_important)?);

@@ -1,6 +1,6 @@
 //! Which devices can send gap frames at all.
 
-use takt_algo::sys::{TAKT_GAP_LONGEST_MIN, TAKT_PACING_GAP, takt_plan};
+use takt_algo::sys::{TAKT_GAP_LONGEST_MIN, TAKT_PACING_TIMER, takt_plan};
 use thiserror::Error;
 
 use crate::os::netlink::Device;
@@ -44,7 +44,7 @@ pub enum NoGap {
 /// Whether a device can send the gap frames of a plan.
 pub(crate) fn check(device: &Device, plan: &takt_plan) -> Result<(), NoGap> {
     match device.hardware {
-        _ if plan.pacing != TAKT_PACING_GAP => Ok(()),
+        _ if plan.pacing == TAKT_PACING_TIMER => Ok(()),
         LOOPBACK => Err(NoGap::Loopback),
         hardware if hardware != ETHERNET => Err(NoGap::NotEthernet { hardware }),
         _ if longest_frame(device) < TAKT_GAP_LONGEST_MIN => Err(NoGap::SmallMtu {
@@ -64,7 +64,7 @@ pub(crate) fn longest_frame(device: &Device) -> u32 {
 
 #[cfg(test)]
 mod tests {
-    use takt_algo::zeroed_box;
+    use takt_algo::{sys::TAKT_PACING_GAP, zeroed_box};
 
     use super::*;
 

@@ -98,9 +98,10 @@ pub struct LinkStatus {
     pub segment_frames: Option<u32>,
     /// How much lateness a byte clock may make up for.
     pub lag_max_ns: u64,
-    /// What paces now: `timer`, `gap`, or `timer (gap feeder behind)`.
+    /// What paces now: `timer`, `gap`, `timer+gap`, `timer (gap feeder behind)` or
+    /// `timer (processor behind)`.
     pub pacing: &'static str,
-    /// Only of a link whose policy says `pacing = "gap"`.
+    /// Only of a link whose policy says `pacing = "gap"` or `"timer+gap"`.
     pub gap: Option<GapStatus>,
     /// Only of a link with a class in the background.
     pub background: Option<BackgroundStatus>,

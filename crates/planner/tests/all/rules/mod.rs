@@ -46,6 +46,7 @@ fn link(classes: Vec<Vec<Match>>) -> Link {
         packets: Packets::Mtu,
         burst_ns: 1_000_000,
         lag_max_ns: 10_000_000,
+        slack_ns: 10_000,
         horizon_ns: 10_000_000_000,
         beyond_horizon: BeyondHorizon::Drop,
         thins_acks: false,

@@ -4,7 +4,7 @@ use crate::diagnostic::Diagnostic;
 use crate::findings::Findings;
 use crate::read::{ReadLink, ReadRange, bps_of};
 use crate::value::rate::format_rate;
-use crate::{Autorate, Code, Pacing};
+use crate::{Autorate, Code};
 
 /// Of a link, with its download.
 pub(super) fn check(link: &ReadLink, findings: &mut Findings) {
@@ -42,7 +42,7 @@ pub(super) fn check(link: &ReadLink, findings: &mut Findings) {
         }
         (None, None) | (Some(_), Some(_)) => {}
     }
-    if link.range.is_some() && link.pacing == Pacing::Gap {
+    if link.range.is_some() && link.pacing.fills_gaps() {
         let error = Diagnostic::error(
             Code::RateRange,
             "gap frames fill a wire, and its rate does not change",

@@ -1,9 +1,9 @@
 //! A link without a rate: what needs a number is refused.
 
+use crate::Code;
 use crate::diagnostic::Diagnostic;
 use crate::findings::Findings;
 use crate::read::ReadLink;
-use crate::{Code, Pacing};
 
 const RANGE: &str = "rate = { min = \"5mbit\", base = \"20mbit\", max = \"60mbit\" }";
 
@@ -29,7 +29,7 @@ pub(super) fn check(link: &ReadLink, findings: &mut Findings) {
         let error = error.at(span, "divides a rate");
         findings.add(error.at(&link.rate_span, "no rate: the device decides"));
     }
-    if link.pacing == Pacing::Gap {
+    if link.pacing.fills_gaps() {
         let error = Diagnostic::error(
             Code::LineRate,
             "gap frames fill what a rate leaves of a wire, and this link has none",

@@ -20,7 +20,7 @@ mod tuple_space;
 use crate::findings::Findings;
 use crate::read::{
     BURST_OF_CLASS_NS, BURST_SHARED_TIMES, PRIORITY_REST, ReadClass, ReadLink, ReadTenant,
-    WEIGHT_DEFAULT_MILLI, bps_of,
+    WEIGHT_DEFAULT_MILLI, bps_of, slack_default_ns,
 };
 use crate::source::{Source, Span};
 use crate::{Aqm, AqmKind, Class, DEFAULT_CLASS, Link, Tenant};
@@ -110,6 +110,8 @@ fn resolve_one(has_stations: bool, thins_acks: bool, link: ReadLink) -> Link {
     if !classes.iter().any(|class| class.is_default) {
         classes.push(implicit_default(&of_link, link.line));
     }
+    let paces = { classes.iter() }.filter_map(|class| class.ceil_bps);
+    let fastest_bps = paces.max().unwrap_or(rate_bps);
     Link {
         device: link.device,
         rate_bps,
@@ -120,6 +122,9 @@ fn resolve_one(has_stations: bool, thins_acks: bool, link: ReadLink) -> Link {
         packets: link.packets,
         burst_ns: link.burst_ns,
         lag_max_ns: link.lag_max_ns,
+        slack_ns: link
+            .slack_ns
+            .unwrap_or_else(|| slack_default_ns(fastest_bps)),
         horizon_ns: link.horizon_ns,
         beyond_horizon: link.beyond_horizon,
         ecn: link.ecn,

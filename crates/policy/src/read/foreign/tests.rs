@@ -368,8 +368,8 @@ fn each_word_has_its_hint() {
             "cpus",
             Link,
             "a link has: rate, reflectors, overhead, framing, min_frame, cells, pacing, packets, \
-            burst, lag_max, horizon, beyond_horizon, ecn, acks, share, wash, on_conflict, backend, \
-            preset, tenant, class, download",
+            burst, lag_max, slack, horizon, beyond_horizon, ecn, acks, share, wash, on_conflict, \
+            backend, preset, tenant, class, download",
         ),
         ("cpuset", Beats, "write it like this: cpus = \"0-3,6\""),
         ("runtime", Task, "write it like this: budget = \"8ms\""),

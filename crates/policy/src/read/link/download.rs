@@ -144,6 +144,7 @@ pub(super) fn read(
         packets: of.packets,
         burst_ns: of.burst_ns,
         lag_max_ns: of.lag_max_ns,
+        slack_ns: of.slack_ns,
         horizon_ns: of.horizon_ns,
         beyond_horizon: of.beyond_horizon,
         ecn: section.boolean("ecn", findings).unwrap_or(of.ecn),

@@ -10,6 +10,7 @@ mod horizon;
 pub(super) mod matching;
 pub(super) mod preset;
 pub(super) mod share;
+pub(crate) mod slack;
 pub(super) mod tenant;
 
 use std::ops::RangeInclusive;
@@ -60,8 +61,8 @@ pub(in crate::read) const LINK: Schema = Schema {
             "pacing",
             Takes::Word(&words(&PACING)),
             "\"timer\"",
-            "How frames are spaced: by the qdisc's timer, or by PAUSE frames of exactly the \
-             missing length",
+            "How frames are spaced: by the qdisc's timer, by PAUSE frames of exactly the missing \
+             length, or by the timer and PAUSE frames for its last microseconds",
         ),
         Key::with_default(
             "packets",
@@ -80,6 +81,12 @@ pub(in crate::read) const LINK: Schema = Schema {
             Takes::Duration(LAG_MIN_NS..=LAG_MAX_NS),
             "\"10ms\"",
             "Lateness that a clock may catch up",
+        ),
+        Key::new(
+            "slack",
+            Takes::Duration(slack::RANGE_NS),
+            "How late the timer may be, so that packets due within that time leave on one interrupt; \
+             default: a hundredth of the time between full frames of the fastest class, at most \"10us\"",
         ),
         Key::with_default(
             "horizon",
@@ -157,7 +164,11 @@ pub(in crate::read) const LINK: Schema = Schema {
 const ENTITIES_MAX: usize = 4094;
 
 const OVERHEAD_BYTES: RangeInclusive<u64> = 0..=256;
-const PACING: Words<Pacing, 2> = [("timer", Pacing::Timer), ("gap", Pacing::Gap)];
+const PACING: Words<Pacing, 3> = [
+    ("timer", Pacing::Timer),
+    ("gap", Pacing::Gap),
+    ("timer+gap", Pacing::TimerGap),
+];
 const PACKETS: Words<Packets, 3> = [
     ("auto", Packets::Auto),
     ("mtu", Packets::Mtu),
@@ -197,6 +208,8 @@ pub(crate) struct ReadLink {
     pub packets: Packets,
     pub burst_ns: u64,
     pub lag_max_ns: u64,
+    /// `None`: by its classes.
+    pub slack_ns: Option<u64>,
     pub horizon_ns: u64,
     pub beyond_horizon: BeyondHorizon,
     pub ecn: bool,
@@ -287,6 +300,7 @@ pub(super) fn read(
             .unwrap_or(Packets::Auto),
         burst_ns: burst::read_link_ns(&section, findings).unwrap_or(burst::DEFAULT_NS),
         lag_max_ns: read_lag(&section, findings),
+        slack_ns: slack::read_ns(&section, findings),
         horizon_ns: horizon::read_ns(&section, findings),
         beyond_horizon: section
             .word("beyond_horizon", &horizon::BEYOND, findings)
