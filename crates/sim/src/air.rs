@@ -194,6 +194,12 @@ impl Air {
         self.medium.busy_ns() - self.busy_before_ns
     }
 
+    /// For how long frames of each station have taken it since the beginning.
+    pub fn busy_of_stations_ns(&self) -> impl Iterator<Item = u64> {
+        let air = |station| self.medium.air(station).unwrap_or_default().busy_ns;
+        self.stations.iter().map(move |station| air(*station))
+    }
+
     /// Of each station, since then.
     pub fn figures(&self) -> Vec<OfStation> {
         let all = self.counts.iter().zip(&self.stations);

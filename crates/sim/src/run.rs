@@ -393,8 +393,21 @@ impl<'a> World<'a> {
         }
     }
 
+    /// Tells a scheduler that shares airtime what stations have had of it.
+    fn charge(&mut self) {
+        let Device::Air(air) = &self.device else {
+            return;
+        };
+        if self.qdisc.wants_airtime() {
+            for (station, busy_ns) in air.busy_of_stations_ns().enumerate() {
+                self.qdisc.charge(station, busy_ns);
+            }
+        }
+    }
+
     /// The device asks for packets until it is full.
     fn send(&mut self) {
+        self.charge();
         while !self.device.is_stopped() {
             if self.now_ns < self.idle_ns {
                 return self.set_timer(self.idle_ns, 0);

@@ -15,8 +15,8 @@ use takt_report::Row;
 use takt_sim::{
     Figures, Outcome, Setup, Terms,
     qdisc::{
-        Cake, CakeTerms, Departure, Fifo, Fq, FqCodel, FqCodelTerms, FqTerms, Htb, PsPacer, Qdisc,
-        Takt,
+        Airtime, Cake, CakeTerms, Departure, Fifo, Fq, FqCodel, FqCodelTerms, FqTerms, Htb,
+        PsPacer, Qdisc, Takt,
     },
 };
 
@@ -62,6 +62,7 @@ pub fn qdisc(name: &str, setup: &Setup) -> Box<dyn Qdisc> {
         }
         "takt-departure" => Box::new(Departure::new(&departure(link, ids, MTU_BYTES))),
         "pspacer" => Box::new(PsPacer::new(link.rate_bps, link.framing, &setup.classes)),
+        "airtime" => Box::new(Airtime::new()),
         "cake" => Box::new(Cake::new(CakeTerms {
             rate_bps: link.rate_bps,
             framing: link.framing,

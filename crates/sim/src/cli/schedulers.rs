@@ -6,8 +6,8 @@ use takt_policy::Backend;
 use takt_sim::{
     Setup,
     qdisc::{
-        Cake, CakeTerms, Departure, Edt, Fifo, Fq, FqCodel, FqCodelTerms, FqTerms, Htb, PsPacer,
-        Qdisc, SocketRates, Takt, Tbf, TbfTerms,
+        Airtime, Cake, CakeTerms, Departure, Edt, Fifo, Fq, FqCodel, FqCodelTerms, FqTerms, Htb,
+        PsPacer, Qdisc, SocketRates, Takt, Tbf, TbfTerms,
     },
 };
 
@@ -31,6 +31,8 @@ pub enum Name {
     FqCodel,
     /// Flows in turns, at the wire's rate.
     Fq,
+    /// Stations in turns by airtime, as in mac80211.
+    Airtime,
     /// The original byte clock, with gap frames.
     Pspacer,
     /// Cilium's departure times for classes, with fq.
@@ -80,6 +82,7 @@ pub fn peer(name: Name, setup: &Setup) -> Named {
             framing: link.framing,
         })),
         Name::FqCodel => Box::new(FqCodel::new(FqCodelTerms::default())),
+        Name::Airtime => Box::new(Airtime::new()),
         Name::Fq => Box::new(Fq::new(FqTerms::default())),
         Name::Pspacer => Box::new(PsPacer::new(link.rate_bps, link.framing, &setup.classes)),
         Name::Edt => Box::new(Edt::new(&setup.classes, Fq::new(FqTerms::default()))),

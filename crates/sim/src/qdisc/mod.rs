@@ -1,5 +1,6 @@
 //! Schedulers between senders and the device: Takt's own and its peers.
 
+mod airtime;
 mod cake;
 mod codel;
 mod cost;
@@ -14,6 +15,7 @@ mod pspacer;
 mod takt;
 mod tbf;
 
+pub use airtime::Airtime;
 pub use cake::{Cake, CakeTerms};
 pub use codel::{Codel, CodelTerms};
 pub use departure::Departure;
@@ -69,4 +71,12 @@ pub trait Qdisc {
 
     /// A station has this weight from now on, in millionths. Only Takt has them.
     fn weigh(&mut self, _station: IpAddr, _weight_ppm: u32, _now_ns: u64) {}
+
+    /// Whether it is to hear of the airtime of stations.
+    fn wants_airtime(&self) -> bool {
+        false
+    }
+
+    /// A station, in the traffic file's order, has taken the air for so long since the beginning.
+    fn charge(&mut self, _station: usize, _busy_ns: u64) {}
 }

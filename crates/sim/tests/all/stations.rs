@@ -4,7 +4,7 @@
 use proptest::prelude::*;
 use takt_sim::{
     Outcome, Setup,
-    qdisc::{Fifo, FqCodel, FqCodelTerms, Qdisc, Takt},
+    qdisc::{Airtime, Fifo, FqCodel, FqCodelTerms, Qdisc, Takt},
 };
 
 use crate::common::{of, policy, run, setup};
@@ -77,6 +77,23 @@ fn a_station_that_goes_away_is_weighed_again() {
 }
 
 #[test]
+fn airtime_fairness_gives_a_weak_station_as_much_air_as_others() {
+    for medium in ["802.11g", "today-ac"] {
+        let source = "kind = \"cbr\"\nrate = \"50mbit\"\nforwarded = true";
+        let setup = setup(&link(false), &traffic(medium, &[3, 25, 25, 25], source));
+        let outcome = run(&setup, &mut Airtime::new(), 20 * NS_PER_S);
+        let air = outcome.stations.iter().map(|station| station.air_percent);
+        let (least, most) = (
+            air.clone().fold(f64::MAX, f64::min),
+            air.fold(0.0, f64::max),
+        );
+        assert!(most < 1.05 * least, "{medium}: {least} to {most} %");
+        let fifo = run(&setup, &mut Fifo::new(1000), 20 * NS_PER_S);
+        assert!(total_bps(&outcome) > 2.0 * total_bps(&fifo), "{medium}");
+    }
+}
+
+#[test]
 fn air_time_adds_up() {
     let setup = setup(
         &link(true),
@@ -111,8 +128,9 @@ proptest! {
         let traffic = traffic(medium, &snrs, &source).replacen("after = \"1s\"", "after = \"0s\"", 1);
         for weighs in [true, false] {
             let setup = setup(&link(weighs), &traffic);
-            let all: [Box<dyn Qdisc>; 3] = [
+            let all: [Box<dyn Qdisc>; 4] = [
                 Box::new(takt(&setup)),
+                Box::new(Airtime::new()),
                 Box::new(Fifo::new(100)),
                 Box::new(FqCodel::new(FqCodelTerms::default())),
             ];
