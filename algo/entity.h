@@ -113,6 +113,7 @@ TAKT_FN u32 takt_backlog(const struct takt_entity *entity)
 #define TAKT_BY_SHARE 1
 #define TAKT_BY_FLOOR 2
 #define TAKT_BY_NOTHING 3
+#define TAKT_BY_BURST (4 + TAKT_BY_SHARE)	/* by its share, on a link with bursts */
 
 TAKT_FN void takt_count_arrival(struct takt_entity *entity, u32 len)
 {
@@ -192,7 +193,7 @@ TAKT_FN void takt_entity_charge(struct takt_entity *entity,
 		at.rate_bps = params->ceil_bps;
 		takt_clock_spend(&entity->pace, &at, from_ns, clock_ns, len);
 	}
-	if (by == TAKT_BY_SHARE) {
+	if (by & TAKT_BY_SHARE) {
 		takt_clock_advance(&entity->share,
 				   takt_share_rate(params->weight_bps, entity->scale_ppm), len);
 	} else if (takt_is_borrower(params)) {

@@ -24,6 +24,7 @@
 #ifndef TAKT_LINK_H
 #define TAKT_LINK_H
 
+#include "burst.h"
 #include "choose.h"
 #include "ecn.h"
 #include "migrate.h"
@@ -647,8 +648,10 @@ TAKT_FN void takt_link_pop(struct takt_link *link, const struct takt_plan *plan,
 	choice->wake_ns = TAKT_TIME_NEVER;
 	if (!link->queued_packets)
 		return;
-	if (plan->stations | link->flows.stations.unsettled)
+	if (plan->stations | link->flows.stations.unsettled) {
 		takt_link_weigh(link, plan, now_ns);
+		takt_burst_renew(link, plan, now_ns);
+	}
 	if (link->order.blocked.by_task.count)
 		takt_link_admit(link, plan, now_ns);
 	if (takt_departures_next_ns(&link->departures) <= now_ns)

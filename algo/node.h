@@ -51,6 +51,13 @@ struct takt_node {
 	u32 pad;
 };
 
+/* A station's frames that go one after another, see burst.h. */
+struct takt_burst {
+	u64 since_ns;	/* when it went on */
+	u32 id;		/* its entity; 0: none */
+	u32 tenant;	/* above it, or 0 */
+};
+
 /* All backlogged entities and queued packets of a link. */
 struct takt_order {
 	struct takt_node node[TAKT_NODES];
@@ -58,6 +65,7 @@ struct takt_order {
 	struct takt_hosts hosts;
 	struct takt_packet_slots slots;
 	struct takt_blocked blocked;
+	struct takt_burst burst;
 	struct takt_shelf shelf;
 };
 
@@ -309,6 +317,41 @@ TAKT_FN u32 takt_share_first(struct takt_order *order, struct takt_node *node, u
 }
 
 /*
+ * Likewise on a link with bursts (burst.h): the entity whose burst it is, if that waits here for
+ * its share. Virtual time stays behind all tags, also where they are equal, so that a newcomer
+ * goes next.
+ */
+TAKT_FN_OUT u32 takt_burst_first(struct takt_order *order TAKT_ARG, u32 at, u32 priority,
+				 struct takt_pick *pick TAKT_ARG)
+{
+	u32 leaf = order->burst.id, tenant = order->burst.tenant;
+	u32 id = (at || !tenant ? leaf : tenant) & (TAKT_ENTITIES - 1);
+	struct takt_node *node = takt_node(order, at);
+	struct takt_entity *entity = takt_entity(order, id);
+
+	priority &= TAKT_PRIORITIES - 1;
+	pick->by = TAKT_BY_BURST;
+	if (leaf && (takt_entity(order, leaf)->waits & entity->waits & TAKT_IN_SHARE) &&
+	    entity->node == at && entity->priority == priority)
+		return id;
+	id = takt_share_first(order, node, priority, &pick->due_ns);
+	entity = takt_entity(order, id);
+	if (id && entity->share.due_ns > node->virtual_ns[priority])
+		node->virtual_ns[priority] = entity->share.due_ns - 1;
+	return id;
+}
+
+/* The entity that goes by its share. 0: ask again at once. */
+TAKT_FN u32 takt_share_turn(struct takt_order *order, const struct takt_plan *plan, u32 at,
+			    u32 priority, struct takt_pick *pick)
+{
+	pick->by = TAKT_BY_SHARE;
+	if (plan->station_burst_bytes)
+		return takt_burst_first(order, at, priority, pick);
+	return takt_share_first(order, takt_node(order, at), priority, &pick->due_ns);
+}
+
+/*
  * The entity of the node that goes first at now. 0: none before pick->wake_ns. With
  * TAKT_BY_NOTHING the entity became ready, or is eligible while its guarantee is not due: queue it
  * again, and ask again.
@@ -374,14 +417,13 @@ TAKT_FN_OUT u32 takt_node_first(struct takt_order *order TAKT_ARG,
 			}
 		}
 		if (node->share_bits >> priority & 1) {
-			id = takt_share_first(order, node, priority, &pick->due_ns);
+			id = takt_share_turn(order, plan, at, priority, pick);
 			if (!id) {
 				pick->wake_ns = now_ns;
 				return 0;
 			}
 			pick->due_ns = takt_entity(order, id)->pace.due_ns + behind_ns;
 			pick->since_ns = pick->due_ns;
-			pick->by = TAKT_BY_SHARE;
 			return id;
 		}
 	}

@@ -86,6 +86,8 @@ struct takt_plan {
 	u32 by_device;	/* 1: the link has no rate but what the device takes, see pushback.h; the
 			 * clock's is the highest there is then, and limits nothing */
 	u32 slack_ns;	/* how late the timer may be: packets due within it leave together */
+	u32 station_burst_bytes; /* of one station, one after another, see burst.h; 0: a frame */
+	u8 pad[60];
 	struct takt_class_params class_params[TAKT_CLASSES];
 	struct takt_rules rules;
 };

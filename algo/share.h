@@ -17,6 +17,8 @@
  * frame, over its present weight. So with any number of changes an entity waits no longer than
  * its new weight says, and gets no more in a time than its weights in that time and one frame.
  * (SoCPS, section 4.3: weights change at every dequeue.)
+ *
+ * Where stations have bursts, read "burst" for "frame" (burst.h).
  */
 #ifndef TAKT_SHARE_H
 #define TAKT_SHARE_H
@@ -26,7 +28,7 @@
 #define TAKT_SCALE_WHOLE 1000000U	/* all of its class's weight */
 #define TAKT_SCALE_MIN 1000U		/* the least that is not zero */
 
-/* An entity owes at most one frame at the smallest weight. */
+/* An entity owes at most one frame at the smallest weight, or a burst. */
 #define TAKT_OWED_MAX_NS (1ULL << 43)
 
 /* The rate of a share's clock, from its class's. Scale 0: none was set. */

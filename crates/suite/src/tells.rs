@@ -42,6 +42,7 @@ const TABLE: &[Tells] = &[
     ("algo/blocked.h", GATE),
     ("algo/classify.h", CLASSIFY),
     ("algo/download.h", CROWD),
+    ("algo/burst.h", RADIO),
     ("algo/dscp.h", DSCP),
     ("algo/early.h", BEATS),
     ("algo/ecn.h", MARKS),

@@ -1,6 +1,7 @@
 //! The scheduler of a link: against a model that searches lists, and against its guarantees.
 
 mod borrowing;
+mod bursts;
 mod fast_path;
 mod flush;
 mod gate;

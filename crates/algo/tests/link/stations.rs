@@ -10,18 +10,18 @@ use takt_algo::{
 
 use super::plan;
 
-const NS_PER_S: u64 = 1_000_000_000;
-const LINK_BPS: u64 = 20 * plan::MBIT;
-const WHOLE: u32 = sys::TAKT_SCALE_WHOLE;
-const FRAME_MAX: u32 = 1500;
+pub const NS_PER_S: u64 = 1_000_000_000;
+pub const LINK_BPS: u64 = 20 * plan::MBIT;
+pub const WHOLE: u32 = sys::TAKT_SCALE_WHOLE;
+pub const FRAME_MAX: u32 = 1500;
 const PRIORITY: u8 = 6;
 
-fn station(n: usize) -> Address {
+pub fn station(n: usize) -> Address {
     Address::Mac([2, 0, 0, 0, (n >> 8) as u8, n as u8])
 }
 
 /// A link whose classes have these weights, with stations.
-fn air(weights_bps: &[u64]) -> Box<takt_plan> {
+pub fn air(weights_bps: &[u64]) -> Box<takt_plan> {
     let classes: Vec<_> = weights_bps
         .iter()
         .map(|weight_bps| plan::best_effort(*weight_bps, PRIORITY))
@@ -32,29 +32,29 @@ fn air(weights_bps: &[u64]) -> Box<takt_plan> {
 }
 
 /// One entity of the link: a station in a class.
-struct Sender {
-    station: usize,
-    class: u32,
-    id: u32,
-    sent_bytes: f64,
+pub struct Sender {
+    pub station: usize,
+    pub class: u32,
+    pub id: u32,
+    pub sent_bytes: f64,
     /// Its weights, each for its duration in virtual time; those while it was throttled are
     /// apart.
     worth_bytes: f64,
     held_worth_bytes: f64,
 }
 
-struct Air {
-    link: Link,
-    plan: Box<takt_plan>,
-    now_ns: u64,
-    senders: Vec<Sender>,
+pub struct Air {
+    pub link: Link,
+    pub plan: Box<takt_plan>,
+    pub now_ns: u64,
+    pub senders: Vec<Sender>,
     sizes: Vec<u32>,
     next: usize,
 }
 
 impl Air {
     /// Every station is always backlogged in every class, with frames of these lengths in turn.
-    fn busy(plan: Box<takt_plan>, classes: u32, weights_ppm: &[u32], sizes: Vec<u32>) -> Self {
+    pub fn busy(plan: Box<takt_plan>, classes: u32, weights_ppm: &[u32], sizes: Vec<u32>) -> Self {
         let mut air = Self {
             link: Link::new(),
             plan,
@@ -95,7 +95,7 @@ impl Air {
         self.beat();
     }
 
-    fn set(&mut self, n: usize, weight_ppm: u32) {
+    pub fn set(&mut self, n: usize, weight_ppm: u32) {
         let set = self.link.stations().set(station(n), weight_ppm, false);
         assert_eq!(set, Ok(()));
     }
@@ -105,7 +105,7 @@ impl Air {
         self.link.stations().beat(now_ns);
     }
 
-    fn arrive(&mut self, n: usize, class: u32) -> u32 {
+    pub fn arrive(&mut self, n: usize, class: u32) -> u32 {
         let bytes = self.sizes[self.next % self.sizes.len()];
         self.next += 1;
         let id = self
@@ -122,7 +122,7 @@ impl Air {
 
     /// Asks until a frame leaves; returns its sender, or `None` if none is eligible. The sender
     /// stays backlogged.
-    fn step(&mut self) -> Option<usize> {
+    pub fn step(&mut self) -> Option<usize> {
         loop {
             let before_ns = self.virtual_ns();
             let answer = self.link.dequeue(&self.plan, self.now_ns);
@@ -169,10 +169,17 @@ impl Air {
         class_bps as f64 * f64::from(scale_ppm)
     }
 
-    /// Every entity has had what a fluid would have given it, to within one frame: at one
+    /// What an entity may be ahead by: a frame, and where stations have bursts, one at its weight.
+    fn ahead_max(&self, sender: &Sender) -> f64 {
+        let scale_ppm = self.link.entity(sender.id).scale_ppm.min(WHOLE);
+        let part = f64::from(scale_ppm) / f64::from(WHOLE);
+        f64::from(FRAME_MAX) + f64::from(self.plan.station_burst_bytes) * part
+    }
+
+    /// Every entity has had what a fluid would have given it, to within one frame, or burst: at one
     /// virtual time; and in all that was sent, no more than one frame ahead, nor behind by more
     /// than one for each share like its own.
-    fn assert_fluid(&self) {
+    pub fn assert_fluid(&self) {
         let frame = f64::from(FRAME_MAX);
         let weights: Vec<f64> = self.senders.iter().map(|s| self.weight(s)).collect();
         let all_weights: f64 = weights.iter().sum();
@@ -181,25 +188,28 @@ impl Air {
         for (sender, weight) in self.senders.iter().zip(&weights) {
             // Virtual times at which a fluid would have given it a frame more, or less.
             latest = latest.min((sender.sent_bytes + frame) / weight);
-            earliest = earliest.max((sender.sent_bytes - frame) / weight);
+            let ahead_max = self.ahead_max(sender);
+            earliest = earliest.max((sender.sent_bytes - ahead_max) / weight);
             let part = weight / all_weights;
             let ahead = sender.sent_bytes - all_bytes * part;
-            let behind_max = frame * (part * self.senders.len() as f64).max(1.0);
-            assert!(ahead <= frame + 1.0, "{ahead} bytes ahead");
+            let all_ahead: f64 = self.senders.iter().map(|s| self.ahead_max(s)).sum();
+            let behind_max = frame.max(part * all_ahead);
+            assert!(ahead <= ahead_max + 1.0, "{ahead} bytes ahead");
             assert!(-ahead <= behind_max + 1.0, "{ahead} bytes, {behind_max}");
         }
         assert!(earliest <= latest * (1.0 + 1e-9), "{earliest} {latest}");
     }
 
-    /// No entity has had more than its weights were worth and one frame, or less than that
+    /// No entity has had more than its weights were worth and one frame, or burst, or less than that
     /// without it, however often they changed.
-    fn assert_worth(&self, changes: usize) {
+    pub fn assert_worth(&self, changes: usize) {
         // A change rounds the debt down to a whole nanosecond.
         let slack = f64::from(FRAME_MAX) + 1.0 + changes as f64 * 0.01;
+        let burst = f64::from(self.plan.station_burst_bytes);
         for sender in &self.senders {
             let more = sender.sent_bytes - sender.worth_bytes;
             assert!(more >= -slack, "short of its weights by {} bytes", -more);
-            let most = sender.held_worth_bytes + slack;
+            let most = sender.held_worth_bytes + slack + burst;
             assert!(more <= most, "{more} bytes above its weights, {most}");
         }
     }
@@ -222,14 +232,14 @@ fn assert_rings(link: &Link) {
     }
 }
 
-fn weights(stations: std::ops::Range<usize>) -> impl Strategy<Value = Vec<u32>> {
+pub fn weights(stations: std::ops::Range<usize>) -> impl Strategy<Value = Vec<u32>> {
     prop::collection::vec(
         prop_oneof![2 => 1_000..=WHOLE, 1 => Just(WHOLE), 1 => 1_000..20_000u32],
         stations,
     )
 }
 
-fn sizes() -> impl Strategy<Value = Vec<u32>> {
+pub fn sizes() -> impl Strategy<Value = Vec<u32>> {
     prop::collection::vec(prop_oneof![64..=FRAME_MAX, Just(FRAME_MAX)], 1..20)
 }
 
@@ -302,6 +312,7 @@ proptest! {
                 4 => {
                     air.plan.generation += 1;
                     air.plan.stations ^= sys::TAKT_STATIONS_MAC;
+                    air.plan.station_burst_bytes = air.plan.stations * (1 + weight_ppm / 100);
                 }
                 5 if weight_ppm < 100_000 => left += air.link.flush() as usize,
                 _ => {

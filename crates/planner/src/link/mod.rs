@@ -17,10 +17,10 @@ use std::collections::BTreeMap;
 
 use takt_algo::{
     sys::{
-        TAKT_CELLS_NONE, TAKT_GAP_LEN_MIN, TAKT_GAP_OVERHEAD_MAX, TAKT_HOSTS_DESTINATIONS,
-        TAKT_HOSTS_NONE, TAKT_HOSTS_SOURCES, TAKT_PACING_GAP, TAKT_PACING_TIMER,
-        TAKT_PACING_TIMER_GAP, TAKT_READS_ACKS, TAKT_READS_ECN, TAKT_STATIONS_MAC,
-        TAKT_STATIONS_NONE, takt_framing, takt_plan,
+        TAKT_BURST_NS, TAKT_CELLS_NONE, TAKT_GAP_LEN_MIN, TAKT_GAP_OVERHEAD_MAX,
+        TAKT_HOSTS_DESTINATIONS, TAKT_HOSTS_NONE, TAKT_HOSTS_SOURCES, TAKT_PACING_GAP,
+        TAKT_PACING_TIMER, TAKT_PACING_TIMER_GAP, TAKT_READS_ACKS, TAKT_READS_ECN,
+        TAKT_STATIONS_MAC, TAKT_STATIONS_NONE, takt_framing, takt_plan,
     },
     zeroed_box,
 };
@@ -33,6 +33,10 @@ pub use classes::ClassIds;
 pub use error::PlanError;
 pub use questions::Questions;
 pub use receive::open as open_receive;
+
+/// 64 frames, as many as a block acknowledgement of 802.11n and 802.11ac is for (802.11n-2009,
+/// 7.2.1.8.3).
+const TRANSMISSION_BYTES: u32 = 64 * 1514;
 
 /// A link's policy, ready for the kernel.
 pub struct Plan {
@@ -88,6 +92,7 @@ pub fn plan(link: &Link, before: &ClassIds, questions: &Questions) -> Result<Pla
         true => TAKT_STATIONS_MAC,
         false => TAKT_STATIONS_NONE,
     };
+    tables.station_burst_bytes = station_burst_bytes(link);
 
     tables.incoming = link.download_of.is_some().into();
     tables.hosts = match link.share {
@@ -153,6 +158,17 @@ pub fn plan(link: &Link, before: &ClassIds, questions: &Questions) -> Result<Pla
         receive: receive::plan(link, &ids),
         ids,
     })
+}
+
+/// What a station of full weight is sent before it is another one's turn: what fits into one
+/// transmission of the radio, and on a slower link what that carries in a burst's time.
+fn station_burst_bytes(link: &Link) -> u32 {
+    const NS_PER_S: u64 = 1_000_000_000;
+    if !link.has_stations {
+        return 0;
+    }
+    let bytes = u128::from(link.most_bps()) * u128::from(TAKT_BURST_NS) / u128::from(8 * NS_PER_S);
+    bytes.min(TRANSMISSION_BYTES.into()) as u32
 }
 
 /// Gap frames are Ethernet's: the shortest one is no shorter than any frame of the line.

@@ -337,7 +337,7 @@ fn stations_are_told_apart_on_the_links_of_radio_and_nowhere_else() {
                 [[link.wlan0.class]]\nname = \"bulk\"\npriority = \"background\"\n\
                 match = { dst_port = 873 }\n\
                 [radio]\n";
-    let stations_of = |text: &str| -> Vec<(u32, u32, u16)> {
+    let stations_of = |text: &str| -> Vec<(u32, u32, u16, u32)> {
         let links = links(text);
         let questions = Questions::of(&links);
         let planned = |link| plan(link, &ClassIds::default(), &questions).expect("fits");
@@ -353,15 +353,19 @@ fn stations_are_told_apart_on_the_links_of_radio_and_nowhere_else() {
                     plan.tables.stations,
                     plan.tables.sticky,
                     default.queue_packets,
+                    plan.tables.station_burst_bytes,
                 )
             })
             .collect()
     };
-    let (air, wire) = ((TAKT_STATIONS_MAC, 0, 100), (TAKT_STATIONS_NONE, 1, 4000));
-    assert_eq!(stations_of(text), [air, air]);
+    // As many frames as a transmission has, or what the link carries in 4 ms.
+    let fast = (TAKT_STATIONS_MAC, 0, 100, 64 * 1514);
+    let slow = (TAKT_STATIONS_MAC, 0, 100, 10_000);
+    let wire = (TAKT_STATIONS_NONE, 1, 4000, 0);
+    assert_eq!(stations_of(text), [fast, slow]);
     assert_eq!(
         stations_of(&format!("{text}links = [\"wlan0\"]\n")),
-        [wire, air]
+        [wire, slow]
     );
     let client =
         "links = []\nreport_to = \"192.0.2.1:7641\"\ndevice = \"wlan0\"\nkey_file = \"k\"\n";
