@@ -1,5 +1,6 @@
 //! The simulator: its schedulers, its inputs and its command.
 
+mod aggregates;
 mod capture;
 mod command;
 mod common;
