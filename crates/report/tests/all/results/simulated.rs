@@ -114,20 +114,26 @@ fn incast() -> Table {
     }
 }
 
-const OF_STATIONS: [Column; 4] = [
+const OF_STATIONS: [Column; 5] = [
     column("takt with `[radio]`", "takt"),
     column("without", "takt-fifo"),
+    column("mac80211's queues", "airtime"),
     column("fq_codel", "fq_codel"),
     column("fifo", "fifo"),
 ];
 
 fn stations() -> Table {
     let counts = [2, 4, 8, 16, 32, 64];
-    let media = [("802.11g", "802.11g"), ("wavelan", "WaveLAN")];
+    let media = [
+        ("802.11g/3db", "802.11g"),
+        ("wavelan/3db", "WaveLAN"),
+        ("today-ac/3db", "802.11ac"),
+        ("today-ac/25db", "802.11ac, all good"),
+    ];
     let lines = media.into_iter().flat_map(|(medium, name)| {
         counts.map(|count| Line {
             label: format!("{name}, {count} stations"),
-            cases: vec![format!("radio/{medium}/3db/{count}")],
+            cases: vec![format!("radio/{medium}/{count}")],
             figures: vec![figure("total_bps", mbit), figure("troubled_bps", kbit)],
         })
     });
