@@ -18,6 +18,7 @@ mod ranges;
 mod rate_error;
 mod scale;
 mod shares;
+mod slack;
 mod stack;
 mod timeline;
 mod transfer;
@@ -47,7 +48,7 @@ pub struct Figure {
 
 /// Every figure for which the report has metrics.
 pub fn figures(report: &Report) -> Vec<Figure> {
-    let draw: [fn(&Report) -> Option<Figure>; 13] = [
+    let draw: [fn(&Report) -> Option<Figure>; 14] = [
         air::figure,
         windows::figure,
         crowd::figure,
@@ -55,6 +56,7 @@ pub fn figures(report: &Report) -> Vec<Figure> {
         timeline::figure,
         transfer::figure,
         rate_error::figure,
+        slack::figure,
         ranges::spacing,
         ranges::down,
         ranges::up,
