@@ -128,11 +128,11 @@ impl Port {
             sys::takt_address_ip(&mut newcomer.to, key);
             sys::takt_address_is(&newcomer.to) != 0
         };
-        match is_one {
-            true => self
-                .link
-                .entity_of_newcomer(plan, &mut newcomer, class_id, now_ns),
-            false => class_id,
+        if is_one {
+            self.link
+                .entity_of_newcomer(plan, &mut newcomer, class_id, now_ns)
+        } else {
+            class_id
         }
     }
 

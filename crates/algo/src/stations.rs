@@ -292,9 +292,10 @@ impl FromStr for Address {
         let address = ip.ok().or_else(|| read_mac(text)).ok_or_else(|| {
             format!("`{text}` is neither a MAC address, as 02:00:00:00:01:00, nor an IP address")
         })?;
-        match address.is_of_one() {
-            true => Ok(address),
-            false => Err(format!("{text} is not the address of one station")),
+        if address.is_of_one() {
+            Ok(address)
+        } else {
+            Err(format!("{text} is not the address of one station"))
         }
     }
 }

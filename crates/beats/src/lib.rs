@@ -198,9 +198,10 @@ impl Beat {
     /// # Errors
     /// taktd does not run any more, or refuses.
     pub fn leave(self) -> Result<(), JoinError> {
-        match self.joined {
-            true => taktd::ask(Path::new(SOCKET), &words::leave(gettid())).map(drop),
-            false => Ok(()),
+        if self.joined {
+            taktd::ask(Path::new(SOCKET), &words::leave(gettid())).map(drop)
+        } else {
+            Ok(())
         }
     }
 

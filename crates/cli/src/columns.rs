@@ -33,9 +33,10 @@ pub fn aligned(rows: &[Row], is_text: impl Fn(usize) -> bool, room: Option<usize
                 text.push('\n');
                 line = CONTINUES.to_owned();
             }
-            line += &match is_text(at) {
-                true => format!("{cell:<width$}  "),
-                false => format!("{cell:>width$}  "),
+            line += &if is_text(at) {
+                format!("{cell:<width$}  ")
+            } else {
+                format!("{cell:>width$}  ")
             };
         }
         text + line.trim_end()

@@ -194,9 +194,10 @@ fn that_texts_name_are_taken() {
     let mut places: BTreeMap<String, String> = BTreeMap::new();
     for path in sources {
         let text = fs::read_to_string(&path).expect("a source");
-        let kind = match path.extension().is_some_and(|ext| ext == "md") {
-            true => Kind::Page,
-            false => Kind::Source,
+        let kind = if path.extension().is_some_and(|ext| ext == "md") {
+            Kind::Page
+        } else {
+            Kind::Source
         };
         for command in commands_of(&text, kind) {
             places.entry(command).or_insert(path.display().to_string());

@@ -31,9 +31,12 @@ fn files(root: &Path, folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).expect("it is read");
     let paths = entries.map(|entry| entry.expect("it is read").path());
     paths
-        .flat_map(|path| match path.is_dir() {
-            true => files(root, &path),
-            false => vec![path.strip_prefix(root).expect("below").to_owned()],
+        .flat_map(|path| {
+            if path.is_dir() {
+                files(root, &path)
+            } else {
+                vec![path.strip_prefix(root).expect("below").to_owned()]
+            }
         })
         .collect()
 }

@@ -112,9 +112,10 @@ impl Member {
 
     /// What was heard of the group, and how many flows of this terminal share its part.
     fn heard(&self, now_ns: u64) -> (Group, u32) {
-        match now_ns - self.heard_ns <= STALE_PERIODS * PERIOD_NS {
-            true => (self.group, self.own_flows),
-            false => (Group::default(), 1),
+        if now_ns - self.heard_ns <= STALE_PERIODS * PERIOD_NS {
+            (self.group, self.own_flows)
+        } else {
+            (Group::default(), 1)
         }
     }
 

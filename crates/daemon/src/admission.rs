@@ -30,9 +30,12 @@ pub(crate) enum Admission {
 /// most: of that user's connections the one that made no progress for the longest time is
 /// closed.
 pub(crate) fn admit(connections: &[Connection], uid: u32) -> Admission {
-    let room = |is_there: bool| match is_there {
-        true => Admission::Accept,
-        false => Admission::Refuse,
+    let room = |is_there: bool| {
+        if is_there {
+            Admission::Accept
+        } else {
+            Admission::Refuse
+        }
     };
     let count = |uid: u32| {
         connections

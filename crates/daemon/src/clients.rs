@@ -89,10 +89,12 @@ impl Client {
 
     /// What to wait for.
     pub fn wants(&self) -> PollFlags {
-        match self.output.is_empty() {
-            _ if self.waits => PollFlags::empty(),
-            false => PollFlags::POLLOUT,
-            true => PollFlags::POLLIN,
+        if self.waits {
+            PollFlags::empty()
+        } else if self.output.is_empty() {
+            PollFlags::POLLIN
+        } else {
+            PollFlags::POLLOUT
         }
     }
 
@@ -161,10 +163,12 @@ impl Client {
     /// Bytes are no progress. A complete request is, and an answer that was sent in full.
     pub fn is_overdue(&self, now_ns: u64) -> bool {
         let is_at_rest = self.input.is_empty() && self.output.is_empty();
-        let patience_ns = match is_at_rest {
-            _ if self.waits => WAIT_NS,
-            true => IDLE_NS,
-            false => PATIENCE_NS,
+        let patience_ns = if self.waits {
+            WAIT_NS
+        } else if is_at_rest {
+            IDLE_NS
+        } else {
+            PATIENCE_NS
         };
         now_ns.saturating_sub(self.since_ns) > patience_ns
     }

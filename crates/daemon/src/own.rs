@@ -14,9 +14,10 @@ pub(crate) fn report_of(device: &str) -> Option<Report> {
     let is_known = getifaddrs()
         .ok()?
         .any(|found| found.interface_name == device);
-    match is_known {
-        true => addresses_of(device),
-        false => addresses_of(&present_name(device).ok()??),
+    if is_known {
+        addresses_of(device)
+    } else {
+        addresses_of(&present_name(device).ok()??)
     }
 }
 

@@ -159,9 +159,10 @@ impl Registry {
             .map(|(destination, entry)| (*destination, *entry))
             .collect();
         for (destination, entry) in ended {
-            match entry.registration.on {
-                true => self.take_back(now_ns, destination, entry.by),
-                false => self.forget(&destination),
+            if entry.registration.on {
+                self.take_back(now_ns, destination, entry.by)
+            } else {
+                self.forget(&destination)
             }
         }
     }

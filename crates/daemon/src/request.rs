@@ -180,8 +180,9 @@ fn join(stream: &UnixStream) -> Result<PathBuf, String> {
         return Err("the process that asked for it cannot be seen from here".to_owned());
     }
     let group = background::join(process.pid).map_err(|error| error.to_string())?;
-    match process.is_alive() {
-        true => Ok(group),
-        false => Err("the process that asked for it has ended".to_owned()),
+    if process.is_alive() {
+        Ok(group)
+    } else {
+        Err("the process that asked for it has ended".to_owned())
     }
 }

@@ -163,9 +163,10 @@ impl<'a> Listener<'a> {
     }
 
     fn wants(&self, now_ns: u64) -> PollFlags {
-        match now_ns < self.paused_until_ns {
-            true => PollFlags::empty(),
-            false => PollFlags::POLLIN,
+        if now_ns < self.paused_until_ns {
+            PollFlags::empty()
+        } else {
+            PollFlags::POLLIN
         }
     }
 }
@@ -272,12 +273,13 @@ impl Daemon {
         let pauses = pauses.filter(|ns| *ns > now_ns);
         let wake_ns = due_ns.into_iter().flatten().chain(pauses).min();
         // Input that was read and not answered yet raises no event, so do not wait.
-        let timeout = match self.clients.iter().any(Client::has_line) {
-            true => PollTimeout::ZERO,
-            false => wake_ns.map_or(PollTimeout::NONE, |wake_ns| {
+        let timeout = if self.clients.iter().any(Client::has_line) {
+            PollTimeout::ZERO
+        } else {
+            wake_ns.map_or(PollTimeout::NONE, |wake_ns| {
                 let patience_ms = wake_ns.saturating_sub(now_ns).div_ceil(NS_PER_MS);
                 PollTimeout::try_from(patience_ms).unwrap_or(PollTimeout::MAX)
-            }),
+            })
         };
         let mut fds = vec![
             PollFd::new(signals.as_fd(), PollFlags::POLLIN),
@@ -416,9 +418,10 @@ impl Daemon {
     /// Answer clients' requests, root's or users', the longest waiting first.
     fn serve(&mut self, are_roots: bool) {
         let began_ns = now_ns();
-        let lines_max = match are_roots {
-            true => LINES_OF_ROOT_PER_TURN,
-            false => LINES_PER_TURN,
+        let lines_max = if are_roots {
+            LINES_OF_ROOT_PER_TURN
+        } else {
+            LINES_PER_TURN
         };
         let mut lines: BTreeMap<u32, usize> = BTreeMap::new();
         let mut clients = std::mem::take(&mut self.clients);

@@ -63,9 +63,10 @@ pub fn seal(kind: Kind, content: &[u8], signer: &Signer) -> Vec<u8> {
 /// The key that signed, and the content. Whether that key is obeyed is for the caller to say.
 pub fn open(kind: Kind, bytes: &[u8]) -> Result<(PublicKey, &[u8]), Untrusted> {
     let (key, signature, content) = split(kind, bytes)?;
-    match key.signed(&message(kind, content), &signature) {
-        true => Ok((key, content)),
-        false => Err(Untrusted::Forged),
+    if key.signed(&message(kind, content), &signature) {
+        Ok((key, content))
+    } else {
+        Err(Untrusted::Forged)
     }
 }
 

@@ -44,18 +44,20 @@ fn cut(text: &str) -> String {
 pub fn check_name(name: &str) -> Result<(), BadLabel> {
     let is_letter = name.starts_with(|first: char| first.is_ascii_lowercase());
     let known = |byte: u8| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'_' | b'-');
-    match is_letter && name.len() <= NAME_MAX_BYTES && name.bytes().all(known) {
-        true => Ok(()),
-        false => Err(BadLabel::Name(cut(name))),
+    if is_letter && name.len() <= NAME_MAX_BYTES && name.bytes().all(known) {
+        Ok(())
+    } else {
+        Err(BadLabel::Name(cut(name)))
     }
 }
 
 /// Checks the value of a label.
 pub fn check_value(value: &str) -> Result<(), BadLabel> {
     let is_long = value.is_empty() || value.len() > VALUE_MAX_BYTES;
-    match !is_long && value.bytes().all(is_value_byte) {
-        true => Ok(()),
-        false => Err(BadLabel::Value(cut(value))),
+    if !is_long && value.bytes().all(is_value_byte) {
+        Ok(())
+    } else {
+        Err(BadLabel::Value(cut(value)))
     }
 }
 
@@ -70,9 +72,10 @@ pub fn check(labels: &Labels) -> Result<(), BadLabel> {
         check_value(value)?;
     }
     let bytes: usize = labels.iter().map(|(n, v)| n.len() + v.len()).sum();
-    match labels.len() <= LABELS_MAX && bytes <= LABELS_MAX_BYTES {
-        true => Ok(()),
-        false => Err(BadLabel::TooMany),
+    if labels.len() <= LABELS_MAX && bytes <= LABELS_MAX_BYTES {
+        Ok(())
+    } else {
+        Err(BadLabel::TooMany)
     }
 }
 
@@ -91,9 +94,12 @@ pub fn tame(text: &str) -> Option<String> {
         .trim()
         .bytes()
         .take(VALUE_MAX_BYTES)
-        .map(|byte| match is_value_byte(byte) {
-            true => char::from(byte),
-            false => '-',
+        .map(|byte| {
+            if is_value_byte(byte) {
+                char::from(byte)
+            } else {
+                '-'
+            }
         })
         .collect();
     tamed
@@ -106,12 +112,13 @@ pub fn tame(text: &str) -> Option<String> {
 pub fn check_identity(identity: &str) -> Result<(), String> {
     let known = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
     let is_long = identity.is_empty() || identity.len() > VALUE_MAX_BYTES;
-    match !is_long && identity.bytes().all(known) {
-        true => Ok(()),
-        false => Err(format!(
+    if !is_long && identity.bytes().all(known) {
+        Ok(())
+    } else {
+        Err(format!(
             "the identity of a host has 1 to {VALUE_MAX_BYTES} of A-Z, a-z, 0-9, `_` and `-`, \
              unlike {:?}; give one with --identity",
             cut(identity)
-        )),
+        ))
     }
 }

@@ -86,9 +86,10 @@ impl Report {
         let is_sound = report.fleet == fleet
             && labels::check_identity(&report.id).is_ok()
             && labels::check(&report.labels).is_ok();
-        match is_sound {
-            true => Ok((key, report)),
-            false => Err(Untrusted::Malformed),
+        if is_sound {
+            Ok((key, report))
+        } else {
+            Err(Untrusted::Malformed)
         }
     }
 }

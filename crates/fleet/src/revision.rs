@@ -150,9 +150,10 @@ impl Revision {
         let revision: Self = serde_json::from_slice(content)
             .map_err(|error| Refused::NotUnderstood(error.to_string()))?;
         revision.check().map_err(Refused::NotUnderstood)?;
-        match revision.fleet == fleet {
-            true => Ok(revision),
-            false => Err(Refused::OtherFleet(revision.fleet)),
+        if revision.fleet == fleet {
+            Ok(revision)
+        } else {
+            Err(Refused::OtherFleet(revision.fleet))
         }
     }
 
@@ -218,9 +219,10 @@ impl Assignment {
         let are_shares = [canary_ppm, step_ppm]
             .iter()
             .all(|ppm| (1..=1_000_000).contains(ppm));
-        match are_shares && tolerated_ppm < 1_000_000 {
-            true => Ok(()),
-            false => Err(format!("waves of {canary_ppm} and {step_ppm} millionths")),
+        if are_shares && tolerated_ppm < 1_000_000 {
+            Ok(())
+        } else {
+            Err(format!("waves of {canary_ppm} and {step_ppm} millionths"))
         }
     }
 
@@ -231,15 +233,16 @@ impl Assignment {
 
     /// What it says to a host.
     pub fn wanted(&self, identity: &str) -> Option<Wanted<'_>> {
-        match self.is_released(identity) {
-            true => Some(Wanted {
+        if self.is_released(identity) {
+            Some(Wanted {
                 content: &self.target,
                 paused: self.paused,
-            }),
-            false => self.before.as_ref().map(|content| Wanted {
+            })
+        } else {
+            self.before.as_ref().map(|content| Wanted {
                 content,
                 paused: false,
-            }),
+            })
         }
     }
 
@@ -252,10 +255,11 @@ impl Assignment {
 /// Checks the name of a fleet.
 pub fn check_fleet(name: &str) -> Result<(), String> {
     let known = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
-    match (1..=FLEET_MAX_BYTES).contains(&name.len()) && name.bytes().all(known) {
-        true => Ok(()),
-        false => Err(format!(
+    if (1..=FLEET_MAX_BYTES).contains(&name.len()) && name.bytes().all(known) {
+        Ok(())
+    } else {
+        Err(format!(
             "the name of a fleet has 1 to {FLEET_MAX_BYTES} of A-Z, a-z, 0-9, `_` and `-`"
-        )),
+        ))
     }
 }

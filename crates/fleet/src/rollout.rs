@@ -85,9 +85,10 @@ pub fn decide(assignment: &Assignment, members: &[Member], waited: Duration) -> 
     }
     if kept == 0 {
         // No host has tried it: that is no reason to go on.
-        return match is_late {
-            true => Decision::Halt("no host of the wave is there".to_owned()),
-            false => Decision::Wait,
+        return if is_late {
+            Decision::Halt("no host of the wave is there".to_owned())
+        } else {
+            Decision::Wait
         };
     }
     let all = members.len().max(1) as u64;

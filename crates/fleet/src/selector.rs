@@ -133,9 +133,10 @@ impl FromStr for Selector {
         let mut terms = terms.collect::<Result<Vec<_>, _>>()?;
         terms.sort();
         terms.dedup();
-        match terms.len() <= TERMS_MAX {
-            true => Ok(Self { terms }),
-            false => Err(BadSelector::TooLong),
+        if terms.len() <= TERMS_MAX {
+            Ok(Self { terms })
+        } else {
+            Err(BadSelector::TooLong)
         }
     }
 }
@@ -169,9 +170,10 @@ fn values_of(text: &str) -> Result<Vec<String>, BadSelector> {
     values.iter().try_for_each(|value| check_value(value))?;
     values.sort();
     values.dedup();
-    match values.len() <= VALUES_MAX {
-        true => Ok(values),
-        false => Err(BadSelector::TooLong),
+    if values.len() <= VALUES_MAX {
+        Ok(values)
+    } else {
+        Err(BadSelector::TooLong)
     }
 }
 

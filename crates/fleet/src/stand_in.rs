@@ -246,9 +246,10 @@ struct Cuttable {
 
 impl Cuttable {
     fn check(&self) -> Result<(), String> {
-        match self.cut.load(Ordering::Relaxed) {
-            true => Err("cut off".to_owned()),
-            false => Ok(()),
+        if self.cut.load(Ordering::Relaxed) {
+            Err("cut off".to_owned())
+        } else {
+            Ok(())
         }
     }
 }

@@ -171,9 +171,10 @@ fn check(path: &Path, found: &Metadata) -> Result<(), KeyError> {
     if mode & OTHERS != 0 {
         return Err(KeyError::Public { path, mode });
     }
-    match uid == 0 || uid == Uid::effective().as_raw() {
-        true => Ok(()),
-        false => Err(KeyError::Foreign { path, uid, mode }),
+    if uid == 0 || uid == Uid::effective().as_raw() {
+        Ok(())
+    } else {
+        Err(KeyError::Foreign { path, uid, mode })
     }
 }
 

@@ -60,9 +60,10 @@ impl Error {
     /// The first error, with the errors of undoing what had been done before.
     pub(crate) fn after(self, undoing: impl IntoIterator<Item = Self>) -> Self {
         let also: Vec<Self> = undoing.into_iter().collect();
-        match also.is_empty() {
-            true => self,
-            false => NotTakenBack { first: self, also }.into(),
+        if also.is_empty() {
+            self
+        } else {
+            NotTakenBack { first: self, also }.into()
         }
     }
 }

@@ -31,12 +31,13 @@ pub fn mapping(text: &str) -> Result<Mapping, String> {
     let told = || format!("NAME=KEY, such as zone=topology.kubernetes.io/zone, not {text:?}");
     let (name, key) = text.split_once('=').ok_or_else(told)?;
     labels::check_name(name).map_err(|error| error.to_string())?;
-    match key.is_empty() {
-        true => Err(told()),
-        false => Ok(Mapping {
+    if key.is_empty() {
+        Err(told())
+    } else {
+        Ok(Mapping {
             name: name.to_owned(),
             key: key.to_owned(),
-        }),
+        })
     }
 }
 

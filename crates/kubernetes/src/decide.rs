@@ -58,10 +58,11 @@ pub fn step(
     let own = to.and_then(|to| revision.assignments.iter().find(|own| own.to == *to));
     let is_pushed = own.is_some_and(|own| said.revision > 0 && own.target.since == said.revision);
     if policy.metadata.deletion_timestamp.is_some() {
-        return match is_held {
-            true => Step::LetGo { end: is_pushed },
+        return if is_held {
+            Step::LetGo { end: is_pushed }
+        } else {
             // Others hold it.
-            false => Step::Rest,
+            Step::Rest
         };
     }
     if !is_held {

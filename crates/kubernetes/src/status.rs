@@ -116,9 +116,10 @@ fn staged(next: &mut PolicyStatus, stage: &Stage) -> &'static str {
     match stage {
         Stage::Going(progress, paused) => {
             next.hosts = progress.into();
-            next.phase = match paused {
-                true => Phase::Paused,
-                false => Phase::RollingOut,
+            next.phase = if *paused {
+                Phase::Paused
+            } else {
+                Phase::RollingOut
             };
             if *paused { "Paused" } else { "RollingOut" }
         }

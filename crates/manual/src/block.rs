@@ -173,9 +173,10 @@ impl Writer {
             return;
         };
         let words = self.inline.get(begins..).unwrap_or_default();
-        let path = match target.contains("://") {
-            true => &target,
-            false => target.split('#').next().unwrap_or_default(),
+        let path = if target.contains("://") {
+            &target
+        } else {
+            target.split('#').next().unwrap_or_default()
         };
         let path = path.trim_start_matches("../");
         let is_named = text::prose(path).starts_with(words.trim_end_matches('/'));
@@ -184,9 +185,10 @@ impl Writer {
         }
         let path = text::code(path);
         let is_in_parentheses = self.inline.get(..begins).is_some_and(|b| b.ends_with('('));
-        self.inline.push_str(&match is_in_parentheses {
-            true => format!(": {path}"),
-            false => format!(" ({path})"),
+        self.inline.push_str(&if is_in_parentheses {
+            format!(": {path}")
+        } else {
+            format!(" ({path})")
         });
     }
 }

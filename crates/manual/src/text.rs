@@ -19,9 +19,10 @@ pub fn code(text: &str) -> String {
 pub fn guarded(text: &str) -> String {
     let lines = text.lines().map(|line| {
         let line = line.trim_end();
-        match line.starts_with(['.', '\'']) {
-            true => format!("\\&{line}\n"),
-            false => format!("{line}\n"),
+        if line.starts_with(['.', '\'']) {
+            format!("\\&{line}\n")
+        } else {
+            format!("{line}\n")
         }
     });
     lines.collect()

@@ -55,9 +55,10 @@ fn write_family(text: &mut String, family: &Family, format: Format) -> std::fmt:
 fn braced(labels: &Labels) -> String {
     let label = |(name, value): &(&str, String)| format!("{name}=\"{}\"", escaped(value));
     let labels: Vec<_> = labels.iter().map(label).collect();
-    match labels.is_empty() {
-        true => String::new(),
-        false => format!("{{{}}}", labels.join(",")),
+    if labels.is_empty() {
+        String::new()
+    } else {
+        format!("{{{}}}", labels.join(","))
     }
 }
 

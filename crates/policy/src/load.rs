@@ -36,15 +36,12 @@ pub struct Loaded {
 pub fn load(path: &Path) -> Result<Loaded, Diagnostics> {
     // Without a current directory the path stays as it is.
     let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
-    let (name, text, folder) = match path.is_dir() {
-        true => {
-            let (name, text) = folder::read_all(path)?;
-            (name, text, absolute)
-        }
-        false => {
-            let folder = absolute.parent().unwrap_or(&absolute).to_owned();
-            (path.display().to_string(), read_text(path)?, folder)
-        }
+    let (name, text, folder) = if path.is_dir() {
+        let (name, text) = folder::read_all(path)?;
+        (name, text, absolute)
+    } else {
+        let folder = absolute.parent().unwrap_or(&absolute).to_owned();
+        (path.display().to_string(), read_text(path)?, folder)
     };
     let policy = parse_in(&folder, &name, &text)?;
     Ok(Loaded {
@@ -77,9 +74,10 @@ pub fn parse_in(folder: &Path, name: &str, text: &str) -> Result<Policy, Diagnos
 /// Reads at most one byte more than a policy may have, whatever the file's size: a pipe has none.
 fn read_bounded(path: &Path) -> std::io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    let file: Box<dyn Read> = match path == Path::new(STDIN) {
-        true => Box::new(std::io::stdin()),
-        false => Box::new(File::open(path)?),
+    let file: Box<dyn Read> = if path == Path::new(STDIN) {
+        Box::new(std::io::stdin())
+    } else {
+        Box::new(File::open(path)?)
     };
     file.take(POLICY_MAX_BYTES as u64 + 1)
         .read_to_end(&mut bytes)?;

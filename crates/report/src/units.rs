@@ -101,9 +101,10 @@ fn scaled<'a>(
 }
 
 fn without_zeros(figure: &str) -> &str {
-    match figure.contains('.') {
-        true => figure.trim_end_matches('0').trim_end_matches('.'),
-        false => figure,
+    if figure.contains('.') {
+        figure.trim_end_matches('0').trim_end_matches('.')
+    } else {
+        figure
     }
 }
 

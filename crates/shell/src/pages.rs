@@ -120,9 +120,12 @@ pub fn page(command: &Command, section: u8) -> io::Result<String> {
     let page = String::from_utf8_lossy(&page);
     // The generator leaves an empty date out, so the title is written here; its spaces at the ends
     // of lines and breaks beside empty lines are what checkers report.
-    let lines = page.lines().map(|line| match line.starts_with(".TH ") {
-        true => format!(".TH {title} {section} \"\" \"{SOURCE}\" Takt\n"),
-        false => line.trim_end().to_owned() + "\n",
+    let lines = page.lines().map(|line| {
+        if line.starts_with(".TH ") {
+            format!(".TH {title} {section} \"\" \"{SOURCE}\" Takt\n")
+        } else {
+            line.trim_end().to_owned() + "\n"
+        }
     });
     Ok(lines
         .collect::<String>()

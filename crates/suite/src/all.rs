@@ -33,9 +33,10 @@ const WAITING_THREADS: &str = "--test-threads=4";
 
 /// Run all steps. Whether all went well.
 pub fn run(has_machines: bool) -> anyhow::Result<bool> {
-    let (kind, selection) = match has_machines {
-        true => (ALL, Selection::All),
-        false => ("check", Selection::WithoutMachines),
+    let (kind, selection) = if has_machines {
+        (ALL, Selection::All)
+    } else {
+        ("check", Selection::WithoutMachines)
     };
     let mut suite = Suite::new(kind)?;
     let cargo = suite.cargo.clone();
@@ -57,9 +58,10 @@ pub fn run(has_machines: bool) -> anyhow::Result<bool> {
             job.command.env(LEDGER, &ledger);
         }
         // The laboratory keeps the others busy.
-        let busy_max = match has_machines {
-            true => processors() / 2,
-            false => processors(),
+        let busy_max = if has_machines {
+            processors() / 2
+        } else {
+            processors()
         };
         suite.run(jobs, busy_max, &mut |_| Ok(()))?;
     }

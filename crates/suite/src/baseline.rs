@@ -120,9 +120,10 @@ fn speed(tests: &[(String, f64, f64)]) -> f64 {
         .filter(|(_, before, _)| *before >= SPEED_FROM_S);
     let mut ratios: Vec<f64> = long.map(|(_, before, now)| now / before).collect();
     ratios.sort_by(f64::total_cmp);
-    match ratios.len() < TESTS_FOR_SPEED {
-        true => 1.0,
-        false => ratios[ratios.len() / 2],
+    if ratios.len() < TESTS_FOR_SPEED {
+        1.0
+    } else {
+        ratios[ratios.len() / 2]
     }
 }
 

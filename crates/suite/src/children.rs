@@ -149,9 +149,10 @@ impl Children {
                     return Ok(Some(Ended {
                         child: which,
                         took: child.began.elapsed(),
-                        how: match child.is_late {
-                            true => How::Late(child.limit),
-                            false => How::Status(status.context("a process is lost")?),
+                        how: if child.is_late {
+                            How::Late(child.limit)
+                        } else {
+                            How::Status(status.context("a process is lost")?)
                         },
                     }));
                 }

@@ -23,9 +23,10 @@ pub fn only(wanted: &[String], all: &BTreeSet<&str>) -> Vec<String> {
 
 /// The filter for all tests of a module. A test that is in none has its name.
 pub fn whole(module: &str, names: &[&str]) -> String {
-    match names.contains(&module) {
-        true => module.to_owned(),
-        false => format!("{module}::"),
+    if names.contains(&module) {
+        module.to_owned()
+    } else {
+        format!("{module}::")
     }
 }
 

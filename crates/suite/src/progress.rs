@@ -38,12 +38,13 @@ impl Progress {
                 .with_context(|| format!("{} is damaged; remove it", path.display()))?,
             Err(_) => Noted::default(),
         };
-        let noted = match noted.sources == sources {
-            true => noted,
-            false => Noted {
+        let noted = if noted.sources == sources {
+            noted
+        } else {
+            Noted {
                 sources: sources.to_owned(),
                 ..Noted::default()
-            },
+            }
         };
         Ok(Progress { path, noted })
     }

@@ -49,11 +49,12 @@ impl Verdict {
     /// For a list of what has failed.
     fn failure(&self) -> String {
         let names = said::failed_tests(&self.said);
-        match names.is_empty() {
-            true => format!("failed: {}: {}\n", self.label, self.end),
-            false => (names.iter())
+        if names.is_empty() {
+            format!("failed: {}: {}\n", self.label, self.end)
+        } else {
+            (names.iter())
                 .map(|name| format!("failed: {}: {name}\n", self.label))
-                .collect(),
+                .collect()
         }
     }
 }

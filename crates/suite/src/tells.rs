@@ -126,9 +126,10 @@ fn of(path: &str) -> Option<&'static [&'static str]> {
 }
 
 fn filter(test: &str) -> String {
-    match test.contains("::") {
-        true => test.to_owned(),
-        false => format!("{test}::"),
+    if test.contains("::") {
+        test.to_owned()
+    } else {
+        format!("{test}::")
     }
 }
 

@@ -254,9 +254,10 @@ impl Bbr {
             Some(until_ns) if acked.now_ns > until_ns => {
                 self.rtt_min_since_ns = acked.now_ns;
                 self.window = self.window.max(self.prior_window);
-                match self.is_full() {
-                    true => self.probe_bw(acked.now_ns),
-                    false => self.mode = Mode::Startup,
+                if self.is_full() {
+                    self.probe_bw(acked.now_ns)
+                } else {
+                    self.mode = Mode::Startup;
                 }
             }
             _ => {}
@@ -271,12 +272,11 @@ impl Bbr {
             self.window = self.window.max((acked.pipe + acked.count) as f64);
             return;
         }
-        let extra = match self.is_full() {
-            true => {
-                let most = self.rate() * EXTRA_MAX_S;
-                self.extras[0].max(self.extras[1]).min(most)
-            }
-            false => 0.0,
+        let extra = if self.is_full() {
+            let most = self.rate() * EXTRA_MAX_S;
+            self.extras[0].max(self.extras[1]).min(most)
+        } else {
+            0.0
         };
         let probes = self.mode == Mode::ProbeBw && self.phase == 0;
         let target = self.pipe(self.window_gain())

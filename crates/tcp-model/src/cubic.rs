@@ -94,9 +94,10 @@ impl Cubic {
 
     fn reduce(&mut self, lower: f64) {
         let is_falling = self.window < self.window_max;
-        self.window_max = match is_falling {
-            true => self.window * (1.0 + BETA) / 2.0,
-            false => self.window,
+        self.window_max = if is_falling {
+            self.window * (1.0 + BETA) / 2.0
+        } else {
+            self.window
         };
         self.threshold = (self.window * BETA).max(2.0).max(lower);
         self.epoch_ns = None;

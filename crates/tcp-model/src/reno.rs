@@ -24,9 +24,10 @@ impl Reno {
             return;
         }
         let count = acked.count as f64;
-        self.window += match self.window < self.threshold {
-            true => count,
-            false => count / self.window,
+        self.window += if self.window < self.threshold {
+            count
+        } else {
+            count / self.window
         };
     }
 

@@ -144,10 +144,7 @@ impl Sender {
 
     /// The limit of segments in flight. takt's lower bound does not hold after a timeout.
     pub fn window(&self) -> u64 {
-        let lower = match self.in_timeout() {
-            true => 0.0,
-            false => self.lower,
-        };
+        let lower = if self.in_timeout() { 0.0 } else { self.lower };
         let upper = self.upper.min(self.window_max);
         self.control.window().max(lower).min(upper).max(1.0) as u64
     }
@@ -264,9 +261,10 @@ impl Sender {
 
     /// When a timeout is due if nothing is acknowledged until then.
     pub fn timeout_ns(&self) -> Option<u64> {
-        let rto_ns = match self.srtt_ns == 0.0 {
-            true => RTO_FIRST_NS,
-            false => ((self.srtt_ns + 4.0 * self.rtt_deviation_ns) as u64).max(RTO_MIN_NS),
+        let rto_ns = if self.srtt_ns == 0.0 {
+            RTO_FIRST_NS
+        } else {
+            ((self.srtt_ns + 4.0 * self.rtt_deviation_ns) as u64).max(RTO_MIN_NS)
         };
         let rto_ns = rto_ns * self.rto_factor;
         let timeout_ns = self

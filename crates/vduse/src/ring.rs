@@ -51,9 +51,10 @@ impl Ring {
 }
 
 fn is_within(memory: &GuestMemoryMmap, buffer: Descriptor) -> bool {
-    let access = match buffer.is_write_only() {
-        true => Permissions::Write,
-        false => Permissions::Read,
+    let access = if buffer.is_write_only() {
+        Permissions::Write
+    } else {
+        Permissions::Read
     };
     usize::try_from(buffer.len())
         .is_ok_and(|bytes| GuestMemory::check_range(memory, buffer.addr(), bytes, access))
@@ -155,9 +156,10 @@ mod tests {
             let wanted = [&HEADER[..], &frame].concat();
             let mut got = vec![0; written as usize];
             memory.read_slice(&mut got, GuestAddress(DATA)).unwrap();
-            match wanted.len() <= room as usize {
-                true => prop_assert_eq!(got, wanted),
-                false => prop_assert!(got.is_empty()),
+            if wanted.len() <= room as usize {
+                prop_assert_eq!(got, wanted)
+            } else {
+                prop_assert!(got.is_empty())
             }
         }
     }

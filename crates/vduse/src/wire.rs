@@ -130,9 +130,10 @@ fn sent_bytes(speed: &Speed, frame: &OnWire, now_ns: u64) -> usize {
     let (mut low, mut high) = (0, frame.bytes);
     while low < high {
         let middle = (low + high).div_ceil(2);
-        match speed.end_ns(frame.begin_ns, middle) <= now_ns {
-            true => low = middle,
-            false => high = middle - 1,
+        if speed.end_ns(frame.begin_ns, middle) <= now_ns {
+            low = middle;
+        } else {
+            high = middle - 1;
         }
     }
     low

@@ -195,9 +195,10 @@ impl Concept for Link {
         tables.link.rate_bps = plan.rate_bps;
         tables.link.lag_max_ns = plan.lag_max_ns;
         tables.framing.overhead_bytes = plan.overhead_bytes;
-        tables.stations = match plan.stations {
-            true => TAKT_STATIONS_MAC,
-            false => TAKT_STATIONS_NONE,
+        tables.stations = if plan.stations {
+            TAKT_STATIONS_MAC
+        } else {
+            TAKT_STATIONS_NONE
         };
         tables.class_params.fill_with(takt_class_params::default);
         tables.tenant.fill(0);

@@ -19,9 +19,10 @@ struct Account {
 impl Account {
     fn left_ns(&self, job: u64) -> u64 {
         let used_ns = self.used_ns.get(&job).copied().unwrap_or(0);
-        match self.done.contains(&job) {
-            true => 0,
-            false => BUDGET_NS.saturating_sub(used_ns),
+        if self.done.contains(&job) {
+            0
+        } else {
+            BUDGET_NS.saturating_sub(used_ns)
         }
     }
 }

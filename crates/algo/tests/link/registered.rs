@@ -58,9 +58,10 @@ impl Sender {
     /// As `bpf/link` does.
     fn send(&mut self, flow: usize) {
         let Registration { changed_ns, on } = self.flows[flow];
-        let (to, other) = match on {
-            true => (BACKGROUND, FOREGROUND),
-            false => (FOREGROUND, BACKGROUND | TAKT_PULLS),
+        let (to, other) = if on {
+            (BACKGROUND, FOREGROUND)
+        } else {
+            (FOREGROUND, BACKGROUND | TAKT_PULLS)
         };
         let moved = self.link.meet(&self.plan, changed_ns);
         let before = if moved { other } else { 0 };

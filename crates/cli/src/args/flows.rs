@@ -49,8 +49,9 @@ pub enum FlowsCommand {
 
 fn interval(text: &str) -> Result<Duration, String> {
     let interval = span(text)?;
-    match (Duration::from_millis(10)..=Duration::from_secs(3600)).contains(&interval) {
-        true => Ok(interval),
-        false => Err("write a time from 10ms to 3600s, such as 100ms".to_owned()),
+    if (Duration::from_millis(10)..=Duration::from_secs(3600)).contains(&interval) {
+        Ok(interval)
+    } else {
+        Err("write a time from 10ms to 3600s, such as 100ms".to_owned())
     }
 }

@@ -57,8 +57,9 @@ pub const INTERVAL_MAX: Duration = Duration::from_secs(60);
 
 fn interval(text: &str) -> Result<Duration, String> {
     let interval = span(text)?;
-    match (INTERVAL_MIN..=INTERVAL_MAX).contains(&interval) {
-        true => Ok(interval),
-        false => Err("write a time from 100ms to 60s, such as 1s".to_owned()),
+    if (INTERVAL_MIN..=INTERVAL_MAX).contains(&interval) {
+        Ok(interval)
+    } else {
+        Err("write a time from 100ms to 60s, such as 1s".to_owned())
     }
 }

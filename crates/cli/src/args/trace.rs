@@ -21,16 +21,18 @@ pub struct Trace {
 
 fn duration(text: &str) -> Result<Duration, String> {
     let duration = span(text)?;
-    match (Duration::from_secs(1)..=Duration::from_secs(60)).contains(&duration) {
-        true => Ok(duration),
-        false => Err("write a time from 1s to 60s, such as 5s".to_owned()),
+    if (Duration::from_secs(1)..=Duration::from_secs(60)).contains(&duration) {
+        Ok(duration)
+    } else {
+        Err("write a time from 1s to 60s, such as 5s".to_owned())
     }
 }
 
 fn interval(text: &str) -> Result<Duration, String> {
     let interval = span(text)?;
-    match (Duration::from_millis(10)..=Duration::from_secs(1)).contains(&interval) {
-        true => Ok(interval),
-        false => Err("write a time from 10ms to 1s, such as 50ms".to_owned()),
+    if (Duration::from_millis(10)..=Duration::from_secs(1)).contains(&interval) {
+        Ok(interval)
+    } else {
+        Err("write a time from 10ms to 1s, such as 50ms".to_owned())
     }
 }

@@ -127,9 +127,12 @@ fn show(policy: &Policy, applied: &Applied, planned: Planned, output: Output) {
         }
     };
     print::result(output, &value, |_| {
-        let handed_over = applied.handed_over.then(|| match dry_run {
-            false => HANDED_OVER.to_owned(),
-            true => WOULD_HAND_OVER.to_owned(),
+        let handed_over = applied.handed_over.then(|| {
+            if dry_run {
+                WOULD_HAND_OVER.to_owned()
+            } else {
+                HANDED_OVER.to_owned()
+            }
         });
         let lines = applied.links.iter().map(|outcome| {
             let action = describe(outcome.action, dry_run);
@@ -140,13 +143,15 @@ fn show(policy: &Policy, applied: &Applied, planned: Planned, output: Output) {
                 Backend::Takt => String::new(),
                 other => format!(" ({})", other.name()),
             };
-            let without_ip = match outcome.without_ip {
-                true => format!("{}: {}\n", outcome.device, print::WITHOUT_IP),
-                false => String::new(),
+            let without_ip = if outcome.without_ip {
+                format!("{}: {}\n", outcome.device, print::WITHOUT_IP)
+            } else {
+                String::new()
             };
-            let opaque = match outcome.opaque.is_empty() {
-                true => String::new(),
-                false => format!("{}: {}", outcome.device, print::opaque(&outcome.opaque)),
+            let opaque = if outcome.opaque.is_empty() {
+                String::new()
+            } else {
+                format!("{}: {}", outcome.device, print::opaque(&outcome.opaque))
             };
             format!(
                 "{}: {action}{backend}{receive}\n{without_ip}{opaque}",
@@ -161,9 +166,10 @@ fn show(policy: &Policy, applied: &Applied, planned: Planned, output: Output) {
         let beats = applied.beats.map(|action| {
             let action_loads = action == BeatsAction::Loaded;
             let action = describe_beats(action, dry_run);
-            let watched = match action_loads && !takt_host::doctor::has_ext_server() {
-                true => WATCHED,
-                false => "",
+            let watched = if action_loads && !takt_host::doctor::has_ext_server() {
+                WATCHED
+            } else {
+                ""
             };
             format!("beats: {action}{tasks}\n{watched}")
         });
@@ -171,9 +177,12 @@ fn show(policy: &Policy, applied: &Applied, planned: Planned, output: Output) {
             .displaced
             .iter()
             .map(|task| describe_displaced(task, dry_run));
-        let radio = applied.radio.then(|| match dry_run {
-            false => "radio: taktd sees to it while it runs\n".to_owned(),
-            true => "radio: taktd would see to it while it runs\n".to_owned(),
+        let radio = applied.radio.then(|| {
+            if dry_run {
+                "radio: taktd would see to it while it runs\n".to_owned()
+            } else {
+                "radio: taktd sees to it while it runs\n".to_owned()
+            }
         });
         let crowd = applied.crowd.map(|action| {
             let action = describe_crowd(action, dry_run);

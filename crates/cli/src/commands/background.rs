@@ -78,9 +78,12 @@ fn show(done: &Done, output: Output) {
         print::warning(warning);
     }
     match done {
-        Done::Added(added) => print::result(output, added, |added| match added.added {
-            true => "registered".to_owned(),
-            false => "registered already".to_owned(),
+        Done::Added(added) => print::result(output, added, |added| {
+            if added.added {
+                "registered".to_owned()
+            } else {
+                "registered already".to_owned()
+            }
         }),
         Done::Removed(removed) => print::result(output, removed, |_| "taken back".to_owned()),
         Done::Listed(listed) => print::result(output, listed, list_text),
@@ -99,9 +102,10 @@ fn list_text(listed: &Listed) -> String {
         return "nothing is registered".to_owned();
     }
     let lines = listed.registrations.iter().map(|found| {
-        let to = match found.dst.contains(':') {
-            true => format!("[{}]:{}", found.dst, found.port),
-            false => format!("{}:{}", found.dst, found.port),
+        let to = if found.dst.contains(':') {
+            format!("[{}]:{}", found.dst, found.port)
+        } else {
+            format!("{}:{}", found.dst, found.port)
         };
         let whose = match found.user {
             Some(uid) => format!("user {uid}"),

@@ -45,16 +45,16 @@ pub fn run(file: &Path, kernel: Option<Kernel>, explain: bool, output: Output) -
             });
             print::result(output, &value, |_| {
                 let valid = format!("{}: valid, {}\n", file.display(), contents(&policy));
-                let told = backends.as_ref().map(|told| match explain || !are_found {
-                    true => told.text(),
-                    false => told.not_tried(),
+                let told = backends.as_ref().map(|told| {
+                    if explain || !are_found {
+                        told.text()
+                    } else {
+                        told.not_tried()
+                    }
                 });
                 valid + &told.unwrap_or_default()
             });
-            match are_found {
-                true => Exit::Done,
-                false => Exit::Lacking,
-            }
+            if are_found { Exit::Done } else { Exit::Lacking }
         }
     }
 }

@@ -38,8 +38,9 @@ pub fn cancel(output: Output) -> Exit {
             .collect();
         format!("cancelled {}: {back}\n{left}", cancelled.policy)
     });
-    match left.is_empty() {
-        true => Exit::Done,
-        false => Exit::Changed,
+    if left.is_empty() {
+        Exit::Done
+    } else {
+        Exit::Changed
     }
 }

@@ -16,9 +16,10 @@ pub fn neighbours(output: Output) -> Exit {
 const OTHER_VERSION: &str = "taktd is of another version; start it again";
 
 fn shown(listed: &ListedCrowd) -> String {
-    match listed.neighbourhoods.is_empty() {
-        true => "taktd hears of no group here; apply a policy with [crowd]\n".to_owned(),
-        false => listed.neighbourhoods.iter().map(of_group).collect(),
+    if listed.neighbourhoods.is_empty() {
+        "taktd hears of no group here; apply a policy with [crowd]\n".to_owned()
+    } else {
+        listed.neighbourhoods.iter().map(of_group).collect()
     }
 }
 

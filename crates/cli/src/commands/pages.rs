@@ -50,9 +50,10 @@ fn write_all(directory: &Path) -> io::Result<()> {
     // In the places of what takt itself knows of them.
     program::all_beside().try_for_each(|mut program| {
         let status = program.arg(pages::ARGUMENT).arg(directory).status()?;
-        match status.success() {
-            true => Ok(()),
-            false => Err(io::Error::other(format!("{program:?}: {status}"))),
+        if status.success() {
+            Ok(())
+        } else {
+            Err(io::Error::other(format!("{program:?}: {status}")))
         }
     })
 }

@@ -133,9 +133,10 @@ fn list(device: Option<&str>, output: Output) -> Result<(), Failure> {
 
 fn line(device: &str, station: &stations::Station) -> String {
     let by_hand = if station.by_hand { "  by hand" } else { "" };
-    let own = match station.known {
-        true => weight(station.weight_ppm),
-        false => "-".to_owned(),
+    let own = if station.known {
+        weight(station.weight_ppm)
+    } else {
+        "-".to_owned()
     };
     format!(
         "{device:<12} {:<20} {own:>8} {:>8} {:>8} {:>12} {:>14}{by_hand}\n",
@@ -168,9 +169,10 @@ fn devices(policy: &Policy, device: Option<&str>) -> Result<Vec<String>, Failure
     }
     let links = policy.links.iter().filter(|link| link.has_stations);
     let devices: Vec<String> = links.map(|link| link.device.clone()).collect();
-    match devices.is_empty() {
-        true => Err(no_radio()),
-        false => Ok(devices),
+    if devices.is_empty() {
+        Err(no_radio())
+    } else {
+        Ok(devices)
     }
 }
 

@@ -57,9 +57,10 @@ fn in_user_namespace(is_root_there: bool) -> Command {
         // SAFETY: a system call.
         let entered = unsafe { libc::unshare(libc::CLONE_NEWUSER) };
         nix::errno::Errno::result(entered)?;
-        match is_root_there {
-            true => fs::write("/proc/self/uid_map", "0 0 1"),
-            false => Ok(()),
+        if is_root_there {
+            fs::write("/proc/self/uid_map", "0 0 1")
+        } else {
+            Ok(())
         }
     };
     // SAFETY: system calls, which are allowed between fork and exec.

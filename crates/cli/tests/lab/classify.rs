@@ -274,9 +274,10 @@ fn works_behind_a_vlan_tag_and_on_a_vlan_device(backend: &str) {
 /// Sets the byte that IPv4 calls type of service and IPv6 traffic class.
 fn set_traffic_class(flow: &Flow, value: i32) {
     let socket = flow.sender();
-    let (level, option) = match socket.local_addr().unwrap().is_ipv4() {
-        true => (libc::IPPROTO_IP, libc::IP_TOS),
-        false => (libc::IPPROTO_IPV6, libc::IPV6_TCLASS),
+    let (level, option) = if socket.local_addr().unwrap().is_ipv4() {
+        (libc::IPPROTO_IP, libc::IP_TOS)
+    } else {
+        (libc::IPPROTO_IPV6, libc::IPV6_TCLASS)
     };
     set_option(socket.as_raw_fd(), level, option, value);
 }

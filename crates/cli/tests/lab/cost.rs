@@ -52,9 +52,10 @@ fn a_packet_costs_what_it_did() {
             serde_json::from_str::<Costs>(BASELINE).unwrap(),
             Costs::measure(),
         );
-        let percent = match before.kernel == now.kernel {
-            true => TOLERANCE_PERCENT,
-            false => TOLERANCE_ELSEWHERE_PERCENT,
+        let percent = if before.kernel == now.kernel {
+            TOLERANCE_PERCENT
+        } else {
+            TOLERANCE_ELSEWHERE_PERCENT
         };
         let mut off = Vec::new();
         for (scheduler, cases) in &before.ns {

@@ -61,9 +61,12 @@ fn play(socket: UdpSocket, sent: &Arc<AtomicU64>) -> Vec<JoinHandle<Vec<u64>>> {
     let seated = Arc::new(AtomicBool::new(false));
     let act = |name, work: Box<dyn Fn() + Send>| {
         let seated = seated.clone();
-        member(name, JOBS, move |_| match seated.load(SeqCst) {
-            true => work(),
-            false => sleep_ms(1),
+        member(name, JOBS, move |_| {
+            if seated.load(SeqCst) {
+                work()
+            } else {
+                sleep_ms(1)
+            }
         })
     };
     let threads = vec![

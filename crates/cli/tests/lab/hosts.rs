@@ -67,9 +67,10 @@ impl House {
 
     /// A host's socket to the far end, with room for all that it sends.
     fn socket(&self, host: u8, v6: bool) -> UdpSocket {
-        let (own, far) = match v6 {
-            true => ("[::]:0", format!("[{}]:{PORT}", self.wire.far_v6())),
-            false => ("0.0.0.0:0", format!("{}:{PORT}", self.wire.far_v4())),
+        let (own, far) = if v6 {
+            ("[::]:0", format!("[{}]:{PORT}", self.wire.far_v6()))
+        } else {
+            ("0.0.0.0:0", format!("{}:{PORT}", self.wire.far_v4()))
         };
         let socket = in_namespace(&format!("in{host}"), || UdpSocket::bind(own).unwrap());
         with_room(&socket);

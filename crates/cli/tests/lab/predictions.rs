@@ -52,9 +52,10 @@ impl Drop for Without {
     fn drop(&mut self) {
         for path in &self.files {
             let file = File::open(path).unwrap();
-            let parameters = match path.to_string_lossy().ends_with("-ifb.ko") {
-                true => c"numifbs=0",
-                false => c"",
+            let parameters = if path.to_string_lossy().ends_with("-ifb.ko") {
+                c"numifbs=0"
+            } else {
+                c""
             };
             // SAFETY: an open file, and parameters that end.
             let done = unsafe {

@@ -117,9 +117,10 @@ fn leave(
     request: &LeaveBeat,
 ) -> Result<LeftBeat, Refusal> {
     let tid = thread(asker, request.tid)?;
-    match reservations.leave(tid).map_err(failed)? {
-        true => Ok(LeftBeat { left: true }),
-        false => Err(no_reservation(tid)),
+    if reservations.leave(tid).map_err(failed)? {
+        Ok(LeftBeat { left: true })
+    } else {
+        Err(no_reservation(tid))
     }
 }
 
@@ -220,9 +221,10 @@ fn terms(request: &JoinBeat, period: ExactTime, budget_ns: u64) -> Result<Terms,
         period_ns: period,
         budget_ns,
         offset_ns: time("offset", request.offset_ns, request.offset.as_deref())?,
-        lead_ns: match lead_auto {
-            true => LEAD_AUTO_MAX_NS,
-            false => request.lead_ns.unwrap_or_default(),
+        lead_ns: if lead_auto {
+            LEAD_AUTO_MAX_NS
+        } else {
+            request.lead_ns.unwrap_or_default()
         },
         lead_auto,
         overrun: request.overrun.unwrap_or_default(),

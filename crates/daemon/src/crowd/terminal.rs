@@ -100,9 +100,10 @@ impl Terminal {
         if now_ns >= self.period_due_ns {
             // Late by less than a period: the next period ends as scheduled.
             let next_ns = self.period_due_ns + self.crowd.interval_ns;
-            self.period_due_ns = match next_ns > now_ns {
-                true => next_ns,
-                false => now_ns + self.crowd.interval_ns,
+            self.period_due_ns = if next_ns > now_ns {
+                next_ns
+            } else {
+                now_ns + self.crowd.interval_ns
             };
             self.control(now_ns)?;
         }

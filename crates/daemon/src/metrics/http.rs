@@ -72,9 +72,10 @@ pub(super) fn parse(bytes: &[u8]) -> Asked {
     let target = request.path.unwrap_or_default();
     Asked::Page(Page {
         path: target.split('?').next().unwrap_or_default().to_owned(),
-        format: match accepts {
-            true => Format::OpenMetrics,
-            false => Format::Text,
+        format: if accepts {
+            Format::OpenMetrics
+        } else {
+            Format::Text
         },
         is_head,
     })

@@ -277,9 +277,10 @@ impl Part<Heard> for Cell {
             told = self.look(now_ns);
         }
         let told = told.and(self.tell());
-        let heard = match is_silent {
-            true => Err(silent(heard.err().as_deref())),
-            false => heard,
+        let heard = if is_silent {
+            Err(silent(heard.err().as_deref()))
+        } else {
+            heard
         };
         let period_ns = match &self.source {
             Some(source) => source.period_ns(self.interval_ns),

@@ -32,9 +32,12 @@ pub async fn run(common: &Common, file: &Path, to: Option<&Selector>) -> Result<
     let diff = TextDiff::from_lines(&text, &loaded.text);
     let diff = diff.unified_diff().header(&name, &loaded.name).to_string();
     let value = json!({ "to": to, "equal": text == loaded.text, "diff": diff });
-    print(common.output, &value, || match text == loaded.text {
-        true => format!("{to}: the policy is the same\n"),
-        false => diff,
+    print(common.output, &value, || {
+        if text == loaded.text {
+            format!("{to}: the policy is the same\n")
+        } else {
+            diff
+        }
     });
     Ok(Exit::Done)
 }

@@ -52,9 +52,10 @@ fn text(view: &View, all: bool) -> String {
         count => text += &format!("{count} hosts have no assignment\n"),
     }
     let shown = view.hosts.iter();
-    let shown: Vec<&HostView> = match all {
-        true => shown.collect(),
-        false => shown.filter(|host| host.trouble().is_some()).collect(),
+    let shown: Vec<&HostView> = if all {
+        shown.collect()
+    } else {
+        shown.filter(|host| host.trouble().is_some()).collect()
     };
     let most = if all { usize::MAX } else { TROUBLED_MAX };
     text += &table(shown.iter().take(most).copied());
@@ -172,9 +173,12 @@ pub async fn drift(common: &Common) -> Result<Exit, Error> {
     };
     let off: Vec<&HostView> = view.hosts.iter().filter(is_off).collect();
     let value = json!({ "revision": view.revision, "hosts": off });
-    print(common.output, &value, || match off.is_empty() {
-        true => "every host has what is assigned to it\n".to_owned(),
-        false => table(off.iter().copied()),
+    print(common.output, &value, || {
+        if off.is_empty() {
+            "every host has what is assigned to it\n".to_owned()
+        } else {
+            table(off.iter().copied())
+        }
     });
     Ok(Exit::Done)
 }
@@ -185,9 +189,12 @@ pub async fn forget(common: &Common, host: &str) -> Result<Exit, Error> {
     }
     let was_known = operator(common, false).await?.forget(host).await?;
     let value = json!({ "ok": true, "host": host, "was_known": was_known });
-    print(common.output, &value, || match was_known {
-        true => format!("{host}: forgotten; its next report's key is believed\n"),
-        false => format!("{host}: was not known\n"),
+    print(common.output, &value, || {
+        if was_known {
+            format!("{host}: forgotten; its next report's key is believed\n")
+        } else {
+            format!("{host}: was not known\n")
+        }
     });
     Ok(Exit::Done)
 }

@@ -147,9 +147,10 @@ impl<'a> Parser<'a> {
     }
 
     fn two(&self, left: (Node, Kind), operator: Operator, right: (Node, Kind)) -> Parsed {
-        let wanted = match operator.joins_conditions() {
-            true => Kind::Condition,
-            false => Kind::Number,
+        let wanted = if operator.joins_conditions() {
+            Kind::Condition
+        } else {
+            Kind::Number
         };
         if left.1 != wanted || right.1 != wanted {
             return self.fail(match wanted {
@@ -157,9 +158,10 @@ impl<'a> Parser<'a> {
                 Kind::Number => "a number is expected on both sides",
             });
         }
-        let kind = match operator.joins_conditions() || operator.compares() {
-            true => Kind::Condition,
-            false => Kind::Number,
+        let kind = if operator.joins_conditions() || operator.compares() {
+            Kind::Condition
+        } else {
+            Kind::Number
         };
         Ok((
             Node::Two(Box::new(left.0), operator, Box::new(right.0)),
@@ -170,9 +172,10 @@ impl<'a> Parser<'a> {
     fn atom(&mut self) -> Parsed {
         if self.sign("(") {
             let inner = self.deeper(Self::or)?;
-            return match self.sign(")") {
-                true => Ok(inner),
-                false => self.fail("`)` is expected"),
+            return if self.sign(")") {
+                Ok(inner)
+            } else {
+                self.fail("`)` is expected")
             };
         }
         self.blank();
@@ -212,9 +215,10 @@ impl<'a> Parser<'a> {
         let is_known =
             |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.' | b'/');
         let name = self.take(is_known);
-        match !name.is_empty() && self.sign(")") {
-            true => Ok(Some(name.to_owned())),
-            false => self.fail("the name of a class and `)` are expected"),
+        if !name.is_empty() && self.sign(")") {
+            Ok(Some(name.to_owned()))
+        } else {
+            self.fail("the name of a class and `)` are expected")
         }
     }
 

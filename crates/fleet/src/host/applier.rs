@@ -74,10 +74,11 @@ impl Takt {
             .await
             .map_err(|_| format!("takt {name} does not end"))?
             .map_err(|error| format!("starting {}: {error}", self.program.display()))?;
-        match output.status.success() {
-            true => Ok(output.stdout),
-            false => Err(told(&output.stdout)
-                .unwrap_or_else(|| format!("takt {name} ended with {}", output.status))),
+        if output.status.success() {
+            Ok(output.stdout)
+        } else {
+            Err(told(&output.stdout)
+                .unwrap_or_else(|| format!("takt {name} ended with {}", output.status)))
         }
     }
 }

@@ -85,9 +85,10 @@ impl Journal {
             return Step::Rest;
         }
         let has_none = self.in_force.is_none_or(|own| own.policy.is_none());
-        match content.policy.is_none() && has_none {
-            true => Step::Adopt(content),
-            false => Step::Begin(content),
+        if content.policy.is_none() && has_none {
+            Step::Adopt(content)
+        } else {
+            Step::Begin(content)
         }
     }
 

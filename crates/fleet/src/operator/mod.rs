@@ -292,10 +292,11 @@ impl Operator {
                 let earlier = next.assignments.iter().position(|a| a.to == push.to);
                 let before = earlier.and_then(|at| {
                     let earlier = next.assignments.remove(at);
-                    match earlier.is_complete() {
-                        true => Some(earlier.target),
+                    if earlier.is_complete() {
+                        Some(earlier.target)
+                    } else {
                         // What it replaces has not arrived; what was there before has.
-                        false => earlier.before,
+                        earlier.before
                     }
                 });
                 next.note.clone_from(&push.note);
@@ -437,9 +438,10 @@ impl Operator {
             };
             let found = history.iter().filter(is_meant).find_map(|at| {
                 let then = at.revision.assignments.iter().find(|a| a.to == *to)?;
-                match then.is_complete() || number.is_some() {
-                    true => Some(then.target.clone()),
-                    false => then.before.clone(),
+                if then.is_complete() || number.is_some() {
+                    Some(then.target.clone())
+                } else {
+                    then.before.clone()
                 }
             });
             earlier = found;

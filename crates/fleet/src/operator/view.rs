@@ -177,10 +177,13 @@ fn host_view(current: &Current, host: &Seen, now_s: i64) -> HostView {
             State::Kept => "kept",
             State::Failed(_) => "failed",
         },
-        (Some(wanted), Some(_)) => match report.in_force == wanted.content.since {
-            true => "before",
-            false => "waiting",
-        },
+        (Some(wanted), Some(_)) => {
+            if report.in_force == wanted.content.since {
+                "before"
+            } else {
+                "waiting"
+            }
+        }
     };
     HostView {
         report: report.clone(),

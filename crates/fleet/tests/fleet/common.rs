@@ -201,9 +201,10 @@ fn store() -> std::io::Result<TempDir> {
     const ROOM_BYTES: u64 = 1 << 30;
     const MEMORY: &str = "/dev/shm";
     let free = statvfs(MEMORY).map_or(0, |found| found.blocks_available() * found.fragment_size());
-    match free >= ROOM_BYTES {
-        true => tempfile::tempdir_in(MEMORY),
-        false => tempfile::tempdir(),
+    if free >= ROOM_BYTES {
+        tempfile::tempdir_in(MEMORY)
+    } else {
+        tempfile::tempdir()
     }
 }
 

@@ -114,9 +114,10 @@ fn refuse_links_elsewhere(netns_cookie: u64, sockets: bool) -> Result<(), Error>
     let living = living();
     let is_other = |cookie: &u64| *cookie != netns_cookie && living.contains(cookie);
     let is_watched = sockets && stock::watched()?.iter().any(is_other);
-    match devices.is_empty() && !is_watched {
-        true => Ok(()),
-        false => Err(elsewhere("links", devices)),
+    if devices.is_empty() && !is_watched {
+        Ok(())
+    } else {
+        Err(elsewhere("links", devices))
     }
 }
 

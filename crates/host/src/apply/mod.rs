@@ -51,9 +51,10 @@ pub struct Options {
 
 impl Options {
     pub(crate) fn replace(self) -> Replace {
-        match self.replace {
-            true => Replace::All,
-            false => Replace::None,
+        if self.replace {
+            Replace::All
+        } else {
+            Replace::None
         }
     }
 }
@@ -85,9 +86,10 @@ pub fn apply(policy: &Policy, source: &Source, options: Options) -> Result<Appli
     let owners = Owners::look_up(policy)?;
     pins::require_writable()?;
     let session = Session::begin()?;
-    let done = match options.dry_run {
-        true => Ok(()),
-        false => none_waits(),
+    let done = if options.dry_run {
+        Ok(())
+    } else {
+        none_waits()
     };
     let done = done
         .and_then(|()| refuse_cgroup_limits(policy.beats.as_ref()))
@@ -165,9 +167,10 @@ fn apply_on(
     owners: &Owners,
     handover: Option<Handover>,
 ) -> Result<Applied, Undecided> {
-    match dry_run {
-        true => download::assume(policy, host)?,
-        false => download::make(policy, host)?,
+    if dry_run {
+        download::assume(policy, host)?
+    } else {
+        download::make(policy, host)?
     }
     let mut parts = Parts::decide(policy, source, replace, owners, host)?;
     let mut applied = parts.outcome(policy);

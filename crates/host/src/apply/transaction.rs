@@ -46,9 +46,10 @@ mod tests {
         fn step(&self, step: &str) -> Result<(), Error> {
             let step_of_part = format!("{} {step}", self.name);
             self.log.borrow_mut().push(step_of_part.clone());
-            match self.fails_at.contains(&step) {
-                true => Err(OsError::file(step_of_part)(io::ErrorKind::Other.into())),
-                false => Ok(()),
+            if self.fails_at.contains(&step) {
+                Err(OsError::file(step_of_part)(io::ErrorKind::Other.into()))
+            } else {
+                Ok(())
             }
         }
     }

@@ -199,18 +199,19 @@ pub(crate) struct Pinned {
 
 impl Pinned {
     fn check(&self) -> Result<(), Error> {
-        let found = match self.path(ABI).exists() {
-            true => self
-                .map(ABI)?
+        let found = if self.path(ABI).exists() {
+            self.map(ABI)?
                 .lookup(&0u32.to_ne_bytes(), MapFlags::ANY)
                 .map_err(BpfError::of("reading the maps' layout"))?
                 .and_then(|value| <[u8; 4]>::try_from(value).ok())
-                .map_or(0, u32::from_ne_bytes),
-            false => self.object.unmarked,
+                .map_or(0, u32::from_ne_bytes)
+        } else {
+            self.object.unmarked
         };
-        match found == self.object.abi {
-            true => Ok(()),
-            false => Err(self.object.other_version(found)),
+        if found == self.object.abi {
+            Ok(())
+        } else {
+            Err(self.object.other_version(found))
         }
     }
 
@@ -237,9 +238,10 @@ impl Pinned {
     pub fn map_of<K, V>(&self, name: &str) -> Result<MapHandle, Error> {
         let map = self.map(name)?;
         let sizes = [map.key_size(), map.value_size()].map(|bytes| bytes as usize);
-        match sizes == [size_of::<K>(), size_of::<V>()] {
-            true => Ok(map),
-            false => Err(self.object.other_version(0)),
+        if sizes == [size_of::<K>(), size_of::<V>()] {
+            Ok(map)
+        } else {
+            Err(self.object.other_version(0))
         }
     }
 

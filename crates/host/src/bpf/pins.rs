@@ -60,13 +60,14 @@ pub(crate) fn root() -> Result<PathBuf, Error> {
         .map(Path::to_path_buf)
         .ok_or(BpfError::NoBpffs { path: MOUNT })?;
     let mode = fs::metadata(&root).map_err(OsError::file(&root))?.mode();
-    match mode & OTHERS_WRITE != 0 && mode & STICKY == 0 {
-        true => Err(BpfError::OpenBpffs {
+    if mode & OTHERS_WRITE != 0 && mode & STICKY == 0 {
+        Err(BpfError::OpenBpffs {
             mode: mode & 0o7777,
             path: root,
         }
-        .into()),
-        false => Ok(root),
+        .into())
+    } else {
+        Ok(root)
     }
 }
 
@@ -194,10 +195,11 @@ fn make_dir(path: &Path) -> Result<(), Error> {
 }
 
 fn close(path: &Path, found: &Metadata) -> Result<(), Error> {
-    match trust::permissions(found) == DIRECTORY_MODE {
-        true => Ok(()),
-        false => fs::set_permissions(path, Permissions::from_mode(DIRECTORY_MODE))
-            .map_err(OsError::file(path)),
+    if trust::permissions(found) == DIRECTORY_MODE {
+        Ok(())
+    } else {
+        fs::set_permissions(path, Permissions::from_mode(DIRECTORY_MODE))
+            .map_err(OsError::file(path))
     }
 }
 

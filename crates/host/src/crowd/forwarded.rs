@@ -105,9 +105,10 @@ pub(super) fn make(netns_cookie: u64, device: u32, terms: &MapHandle) -> Result<
 /// Windows pass as they are from now on.
 pub(super) fn remove(netns_cookie: u64) -> Result<(), Error> {
     let dir = dir(netns_cookie)?;
-    match fs::exists(&dir).map_err(OsError::file(&dir))? {
-        true => pins::vanish(&dir),
-        false => Ok(()),
+    if fs::exists(&dir).map_err(OsError::file(&dir))? {
+        pins::vanish(&dir)
+    } else {
+        Ok(())
     }
 }
 

@@ -76,10 +76,13 @@ impl Windows {
     fn to(policy: Option<(&Source, Option<Bounds>)>, netns_cookie: u64) -> Result<Self, Error> {
         let (found, generation) = look(netns_cookie)?;
         let replaces = CROWD.is_pinned()? && Crowd::open()?.is_none();
-        let in_force = found.as_ref().and_then(|note| match replaces {
-            // Its generation cannot be read, and it is the last one but for a takt that died.
-            true => Some(&note.next),
-            false => note.in_force(generation),
+        let in_force = found.as_ref().and_then(|note| {
+            if replaces {
+                // Its generation cannot be read, and it is the last one but for a takt that died.
+                Some(&note.next)
+            } else {
+                note.in_force(generation)
+            }
         });
         let newest = found.as_ref().map_or(0, |note| note.next.generation);
         let next = policy.map(|(source, bounds)| {
@@ -209,9 +212,10 @@ impl Windows {
     }
 
     fn set_default(&self, congestion: &str) -> Result<(), Error> {
-        match self.standing == congestion {
-            true => Ok(()),
-            false => default::write(congestion),
+        if self.standing == congestion {
+            Ok(())
+        } else {
+            default::write(congestion)
         }
     }
 
@@ -298,9 +302,10 @@ impl Part for Windows {
         match (&self.next, self.next_bounds()) {
             (Some(next), Some(bounds)) => {
                 // Without terms it still is CUBIC. Another version's has the same name.
-                match self.was_loaded {
-                    true => default::write(TAKT)?,
-                    false => self.set_default(TAKT)?,
+                if self.was_loaded {
+                    default::write(TAKT)?
+                } else {
+                    self.set_default(TAKT)?
                 }
                 enter(next.generation, bounds)
             }
@@ -337,9 +342,10 @@ fn bounds(crowd: &takt_policy::Crowd, ports: &[Port]) -> Result<Option<Bounds>, 
 /// Have forwarded downloads of the device bounded, or none.
 fn forward(bounds: &Bounds) -> Result<(), Error> {
     let crowd = Crowd::open()?.ok_or(CrowdError::NoCrowd)?;
-    match bounds.downloads {
-        true => crowd.forward(bounds.ifindex),
-        false => crowd.forward_nothing(),
+    if bounds.downloads {
+        crowd.forward(bounds.ifindex)
+    } else {
+        crowd.forward_nothing()
     }
 }
 

@@ -32,9 +32,10 @@ fn load_skeleton(
     let mut open = skel::CrowdSkelBuilder::default()
         .open(memory)
         .map_err(BpfError::of("opening the congestion control"))?;
-    let other = match has_tx_start()? {
-        true => &mut open.maps.takt_crowd_ops,
-        false => &mut open.maps.takt_crowd_ops_tx,
+    let other = if has_tx_start()? {
+        &mut open.maps.takt_crowd_ops
+    } else {
+        &mut open.maps.takt_crowd_ops_tx
     };
     other
         .set_autocreate(false)
@@ -62,9 +63,10 @@ pub(super) fn register_and_pin(dir: &Path) -> Result<(), Error> {
     ] {
         map.pin(dir.join(name)).map_err(pin())?;
     }
-    let ops = match has_tx_start()? {
-        true => &mut skel.maps.takt_crowd_ops_tx,
-        false => &mut skel.maps.takt_crowd_ops,
+    let ops = if has_tx_start()? {
+        &mut skel.maps.takt_crowd_ops_tx
+    } else {
+        &mut skel.maps.takt_crowd_ops
     };
     downloads::pin(dir)?;
     // Another version's: its bounds would stay.

@@ -51,9 +51,10 @@ impl Merged {
         let devices = Device::list(netlink).map_err(doing)?;
         let is_ours =
             |found: &Device| found.index == device && found.gro_max_bytes == Some(self.limit_bytes);
-        match devices.iter().any(is_ours) {
-            true => limit(netlink, device, self.before_bytes, self.before_ipv4_bytes),
-            false => Ok(()),
+        if devices.iter().any(is_ours) {
+            limit(netlink, device, self.before_bytes, self.before_ipv4_bytes)
+        } else {
+            Ok(())
         }
     }
 }

@@ -80,9 +80,10 @@ impl Downloads {
     }
 
     fn write(&self, note: &Note) -> Result<(), Error> {
-        match note.downloads.is_empty() {
-            true => NOTES.forget(self.netns_cookie),
-            false => NOTES.write(self.netns_cookie, note),
+        if note.downloads.is_empty() {
+            NOTES.forget(self.netns_cookie)
+        } else {
+            NOTES.write(self.netns_cookie, note)
         }
     }
 }

@@ -112,9 +112,10 @@ pub(crate) fn feed(stay: Stay) -> Result<Ended, Error> {
             // Release the name before the askers are answered: they may start another helper.
             drop(helper);
             drop(presence);
-            return Ok(match abandoned {
-                true => Ended::Abandoned,
-                false => Ended::NotNeeded,
+            return Ok(if abandoned {
+                Ended::Abandoned
+            } else {
+                Ended::NotNeeded
             });
         }
         askers.drain(..).for_each(|asker| asker.answer(helps));

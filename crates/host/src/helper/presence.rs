@@ -228,14 +228,15 @@ impl Place {
 
     fn check_peer(&self, fd: &OwnedFd) -> io::Result<()> {
         let peer = getsockopt(fd, PeerCredentials)?;
-        match peer.uid() == 0 || peer.uid() == Uid::effective().as_raw() {
-            true => Ok(()),
-            false => Err(io::Error::other(format!(
+        if peer.uid() == 0 || peer.uid() == Uid::effective().as_raw() {
+            Ok(())
+        } else {
+            Err(io::Error::other(format!(
                 "process {} of user {} listens at {}",
                 peer.pid(),
                 peer.uid(),
                 self.socket.display()
-            ))),
+            )))
         }
     }
 }

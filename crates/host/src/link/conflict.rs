@@ -81,9 +81,10 @@ impl Conflicts {
     }
 
     pub fn write(&self, netns_cookie: u64) -> Result<(), Error> {
-        match self.devices.is_empty() {
-            true => NOTES.forget(netns_cookie),
-            false => NOTES.write(netns_cookie, self),
+        if self.devices.is_empty() {
+            NOTES.forget(netns_cookie)
+        } else {
+            NOTES.write(netns_cookie, self)
         }
     }
 

@@ -152,9 +152,10 @@ pub(crate) fn give_back(netns_cookie: u64) -> Result<GivenBack, Error> {
             .into_iter()
             .partition(|record| record.owner.netns_cookie == netns_cookie);
         let lives = |other: &Record| living.contains(&other.owner.netns_cookie);
-        match others.iter().any(lives) {
-            true => given.others_stay = true,
-            false => links.push((index, ours)),
+        if others.iter().any(lives) {
+            given.others_stay = true;
+        } else {
+            links.push((index, ours))
         }
     }
     // The programs first: nothing is sent to the receive sides any more.

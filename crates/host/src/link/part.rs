@@ -394,9 +394,10 @@ impl Part for Links<'_> {
             Sockets::verify()?;
         }
         egress::asked_by(self.plans()).try_for_each(Writer::verify)?;
-        match self.receives() {
-            true => receive::verify_program(),
-            false => Ok(()),
+        if self.receives() {
+            receive::verify_program()
+        } else {
+            Ok(())
         }
     }
 
@@ -580,10 +581,11 @@ fn forget(program: &Program, step: &Step) -> Result<(), Error> {
         }
         Step::Update { record, .. } => {
             let found = program.port(record.index)?;
-            match found.map(|port| port.outline().generation) == Some(record.generation) {
+            if found.map(|port| port.outline().generation) == Some(record.generation) {
                 // The plan could not be switched back.
-                true => Ok(()),
-                false => record.discard(),
+                Ok(())
+            } else {
+                record.discard()
             }
         }
         Step::Detach { managed, .. } => Record::note_staying(managed.index),

@@ -113,9 +113,10 @@ fn ends(raw: &takt_monitor_ends) -> Ends {
 
 /// A dual-stack socket has IPv4-mapped IPv6 addresses: show the IPv4 addresses.
 fn address(words: &[u32; 4], is_v6: bool) -> IpAddr {
-    match is_v6 {
-        false => ipv4(words).into(),
-        true => ipv6(words).to_canonical(),
+    if is_v6 {
+        ipv6(words).to_canonical()
+    } else {
+        ipv4(words).into()
     }
 }
 

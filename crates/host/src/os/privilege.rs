@@ -117,10 +117,11 @@ impl Facts {
     /// Likewise for a refusal without other reasons.
     pub fn of_bare_refusal(&self) -> Option<Verdict> {
         self.of_refusal().or_else(|| {
-            let barred = match self.filtered {
+            let barred = if self.filtered {
                 // A filter may check commands, and a security module anything.
-                true => Some(Barred::Seccomp),
-                false => self.module(),
+                Some(Barred::Seccomp)
+            } else {
+                self.module()
             };
             barred.map(Verdict::Barred)
         })
@@ -143,11 +144,12 @@ impl Facts {
 
     /// A filter answers before the kernel's own code is reached.
     fn who_answers(&self) -> Barred {
-        match self.filtered {
-            true => Barred::Seccomp,
-            false => self.module().unwrap_or_else(|| Barred::SecurityModule {
+        if self.filtered {
+            Barred::Seccomp
+        } else {
+            self.module().unwrap_or_else(|| Barred::SecurityModule {
                 modules: "those in the kernel".to_owned(),
-            }),
+            })
         }
     }
 

@@ -323,9 +323,10 @@ impl Part for Segments<'_> {
 
     fn verify(&self) -> Result<(), Error> {
         let mut wanted = self.wanted.iter();
-        match wanted.any(|wanted| matches!(wanted.step, Step::Load)) {
-            true => stock::verify_flow(),
-            false => Ok(()),
+        if wanted.any(|wanted| matches!(wanted.step, Step::Load)) {
+            stock::verify_flow()
+        } else {
+            Ok(())
         }
     }
 

@@ -216,11 +216,12 @@ pub(crate) fn fuzz<T: Serialize + DeserializeOwned>(text: &str) {
 
 /// What is wrong with a record of this version, if anything is.
 pub(crate) fn check_version(found: u32) -> Result<(), String> {
-    match found > VERSION {
-        true => Err(format!(
+    if found > VERSION {
+        Err(format!(
             "a newer takt wrote it (version {found}, this one reads up to {VERSION})"
-        )),
-        false => Ok(()),
+        ))
+    } else {
+        Ok(())
     }
 }
 

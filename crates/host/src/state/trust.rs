@@ -30,9 +30,10 @@ pub(crate) fn check(path: &Path, found: &Metadata, kind: Kind) -> Result<(), Err
         Kind::File => found.is_file(),
     };
     let own = Uid::effective().as_raw();
-    match is_kind && is_own(found.uid(), found.mode(), own) {
-        true => Ok(()),
-        false => Err(refuse(path, found)),
+    if is_kind && is_own(found.uid(), found.mode(), own) {
+        Ok(())
+    } else {
+        Err(refuse(path, found))
     }
 }
 
@@ -43,10 +44,7 @@ pub(crate) fn refuse(path: &Path, found: &Metadata) -> Error {
         found: name_of(found.file_type()),
         uid: found.uid(),
         mode: permissions(found),
-        remove: match found.is_dir() {
-            true => "rmdir",
-            false => "rm",
-        },
+        remove: if found.is_dir() { "rmdir" } else { "rm" },
     }
     .into()
 }

@@ -97,9 +97,10 @@ impl Running {
     pub fn offers(&mut self, link: &Link) -> Vec<Offer> {
         let before = offers(link, &self.kernel);
         let needed = before.iter().flat_map(|offer| needs(offer.backend, link));
-        match self.find_missing(needed.collect()) {
-            true => offers(link, &self.kernel),
-            false => before,
+        if self.find_missing(needed.collect()) {
+            offers(link, &self.kernel)
+        } else {
+            before
         }
     }
 

@@ -106,10 +106,11 @@ impl<'a> Change<'a> {
                 let is_same = matches!(from, Some(Shape::Departure(old)) if old.fq == terms.fq);
                 let keeps = is_same && before.is_some_and(|(from, _)| from.queues == record.queues);
                 Self {
-                    requests: match keeps {
-                        true => Vec::new(),
+                    requests: if keeps {
+                        Vec::new()
+                    } else {
                         // The program sees to those beyond the horizon.
-                        false => departure::set(record, &terms.fq, true),
+                        departure::set(record, &terms.fq, true)
                     },
                     restores: None,
                     hook: Hook::Attach {
@@ -125,9 +126,10 @@ impl<'a> Change<'a> {
                     if old.fq == terms.fq && old.drops_beyond == terms.drops_beyond);
                 let keeps = is_same && before.is_some_and(|(from, _)| from.queues == record.queues);
                 Self {
-                    requests: match keeps {
-                        true => Vec::new(),
-                        false => departure::set(record, &terms.fq, terms.drops_beyond),
+                    requests: if keeps {
+                        Vec::new()
+                    } else {
+                        departure::set(record, &terms.fq, terms.drops_beyond)
                     },
                     restores: None,
                     hook: Hook::SetRates {
@@ -213,9 +215,10 @@ impl Change<'_> {
     fn explain(&self, error: NetlinkError) -> Error {
         let doing = "changing the qdiscs of a device";
         let lacks_kind = error.errno() == Some(libc::ENOENT) && !self.needs.is_empty();
-        match lacks_kind {
-            true => OsError::netlink(format!("{doing}, which needs {}", self.needs))(error),
-            false => OsError::netlink(doing)(error),
+        if lacks_kind {
+            OsError::netlink(format!("{doing}, which needs {}", self.needs))(error)
+        } else {
+            OsError::netlink(doing)(error)
         }
     }
 }

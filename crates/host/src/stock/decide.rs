@@ -46,9 +46,10 @@ impl<'a> Stock<'a> {
         host: &mut Host,
     ) -> Result<Self, Refusal> {
         let ports = host.ports()?;
-        let carriers = match links.is_empty() {
-            true => Vec::new(),
-            false => link::carriers(host)?,
+        let carriers = if links.is_empty() {
+            Vec::new()
+        } else {
+            link::carriers(host)?
         };
         let mut places: BTreeSet<Place> = Place::of(host.netns_cookie).into_iter().collect();
         let mut steps = Vec::new();
@@ -131,13 +132,14 @@ impl<'a> Stock<'a> {
                     hardware,
                     program: None,
                     is_broken: port.carries_stock(),
-                    until_then: match port.carries_stock() {
+                    until_then: if port.carries_stock() {
                         // A takt died, and what it left is not worth having again.
-                        true => before,
-                        false => Before {
+                        before
+                    } else {
+                        Before {
                             qdisc: port.root.clone(),
                             gso_max_segs: port.device.gso_max_segs,
-                        },
+                        }
                     },
                 },
             });

@@ -148,9 +148,10 @@ impl Counters {
                     flows: if is_paced { own.live } else { 0 },
                     ..Counted::default()
                 };
-                match id == *default_id {
-                    true => counted.and_the_rest(*all, counts),
-                    false => counted,
+                if id == *default_id {
+                    counted.and_the_rest(*all, counts)
+                } else {
+                    counted
                 }
             }
         }
@@ -224,9 +225,10 @@ fn of_tree(overhead_bytes: u64, class: TcCounters, queue: TcCounters) -> Counted
 /// length of its packets.
 fn of_departures(terms: &ClassTerms, class: &takt_edt_class, scale: f64, now: u64) -> Counted {
     let ahead_ns = class.clock.due.wrapping_sub(now) >> TAKT_SHARED_BITS;
-    let queued_bytes = match ahead_ns <= 2 * terms.backlog_ns {
-        true => (ahead_ns as f64 * f64::from(terms.rate_kbps) / 8e6 / scale) as u64,
-        false => 0,
+    let queued_bytes = if ahead_ns <= 2 * terms.backlog_ns {
+        (ahead_ns as f64 * f64::from(terms.rate_kbps) / 8e6 / scale) as u64
+    } else {
+        0
     };
     let queued_bytes = queued_bytes.min(class.bytes);
     let queued_packets = match class.bytes {

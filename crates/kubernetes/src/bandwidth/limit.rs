@@ -85,9 +85,10 @@ fn file(directory: &Path, uid: &str) -> PathBuf {
 
 /// What an agent before this one did.
 pub fn before(directory: &Path, uid: &str) -> Done {
-    match file(directory, uid).exists() {
-        true => Done::Before,
-        false => Done::Nothing,
+    if file(directory, uid).exists() {
+        Done::Before
+    } else {
+        Done::Nothing
     }
 }
 

@@ -301,9 +301,10 @@ fn joined(name: &str, mut reports: Vec<Report>) -> Report {
 /// The command that was typed.
 fn command_line() -> String {
     let words: Vec<String> = env::args().skip(1).collect();
-    let program = match words.iter().any(|word| word == BENCH) {
-        true => "takt",
-        false => "takt lab",
+    let program = if words.iter().any(|word| word == BENCH) {
+        "takt"
+    } else {
+        "takt lab"
     };
     format!("{program} {}", words.join(" "))
 }

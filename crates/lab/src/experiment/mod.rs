@@ -100,9 +100,10 @@ const MULTICAST_REPORTS: Duration = Duration::from_secs(2);
 /// Runs one experiment on this machine: as root, in the lab's `pair` network. Progress goes to
 /// standard error. The caller fills in `command` and `commit` of the report.
 pub fn run_here(name: &str, options: Options) -> Result<Report> {
-    let clock = match options.native || name == QUEUES {
-        true => "real",
-        false => "virtual",
+    let clock = if options.native || name == QUEUES {
+        "real"
+    } else {
+        "virtual"
     };
     let bench = bench::Bench::new(options)?;
     let experiment: fn(&bench::Bench) -> Result<Vec<Row>> = match name {

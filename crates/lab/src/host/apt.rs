@@ -225,9 +225,10 @@ fn offers_in(records: &str) -> Vec<Offer> {
                 format!("linux-binary-{release}"),
                 format!("linux-modules-{release}"),
             ];
-            let packages = match package.depends.contains(&parts[0]) {
-                true => parts.into(),
-                false => vec![(*image).to_owned()],
+            let packages = if package.depends.contains(&parts[0]) {
+                parts.into()
+            } else {
+                vec![(*image).to_owned()]
             };
             let sizes = packages
                 .iter()

@@ -171,9 +171,10 @@ fn place_of_own(file: &Path) -> String {
     let path = file.to_string_lossy();
     // These are links into `/usr` in the lab, whatever they are on this machine.
     let linked = ["/lib/", "/lib64/", "/bin/", "/sbin/"];
-    match linked.iter().any(|dir| path.starts_with(dir)) {
-        true => format!("/usr{path}"),
-        false => path.into_owned(),
+    if linked.iter().any(|dir| path.starts_with(dir)) {
+        format!("/usr{path}")
+    } else {
+        path.into_owned()
     }
 }
 

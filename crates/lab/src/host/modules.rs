@@ -80,9 +80,10 @@ const FORMAT: u32 = 1;
 
 /// An archive of the modules for this kernel, named in load order.
 pub fn archive(kernel: &Kernel) -> Result<Vec<u8>> {
-    let wireless: &[&str] = match kernel.has_wireless() {
-        true => &WANTED_WIRELESS,
-        false => &[],
+    let wireless: &[&str] = if kernel.has_wireless() {
+        &WANTED_WIRELESS
+    } else {
+        &[]
     };
     let wanted = [&WANTED, wireless].concat();
     let mut hasher = DefaultHasher::new();

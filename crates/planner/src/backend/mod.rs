@@ -84,9 +84,10 @@ impl fmt::Display for Offer {
             return write!(f, "{}", reasons.join("; "));
         }
         let less: Vec<String> = self.unkept.iter().map(ToString::to_string).collect();
-        match less.is_empty() {
-            true => write!(f, "keeps all of it"),
-            false => write!(f, "keeps less, since {}", less.join("; ")),
+        if less.is_empty() {
+            write!(f, "keeps all of it")
+        } else {
+            write!(f, "keeps less, since {}", less.join("; "))
         }
     }
 }
@@ -119,16 +120,15 @@ pub fn remedy(offers: &[Offer]) -> Option<String> {
     let best = usable.min_by_key(|offer| (offer.backend == Backend::Flow, refusing(offer)))?;
     let unkept = best.unkept.iter().filter(|unkept| unkept.refuses);
     let classes: BTreeSet<Option<&str>> = unkept.map(|unkept| unkept.class.as_deref()).collect();
-    let places = match classes.contains(&None) {
-        true => "every class, `default` too,".to_owned(),
-        false => {
-            let names: Vec<String> = { classes.into_iter().flatten() }
-                .map(|class| format!("`{class}`"))
-                .collect();
-            match names.len() {
-                1 => format!("class {}", names.concat()),
-                _ => format!("classes {}", names.join(", ")),
-            }
+    let places = if classes.contains(&None) {
+        "every class, `default` too,".to_owned()
+    } else {
+        let names: Vec<String> = { classes.into_iter().flatten() }
+            .map(|class| format!("`{class}`"))
+            .collect();
+        match names.len() {
+            1 => format!("class {}", names.concat()),
+            _ => format!("classes {}", names.join(", ")),
         }
     };
     Some(format!(

@@ -240,9 +240,10 @@ impl Search<'_> {
             self.cpus[*cpu].go_back(mark);
         }
         self.effort.take(STEPS_PER_PLACEMENT);
-        match self.effort.is_spent() {
-            true => Break(Verdict::GaveUp),
-            false => Continue(()),
+        if self.effort.is_spent() {
+            Break(Verdict::GaveUp)
+        } else {
+            Continue(())
         }
     }
 }

@@ -52,9 +52,10 @@ pub struct FlowTerms {
 pub fn socket_rates(link: &Link, ids: &ClassIds, device_header_bytes: u32) -> SocketRates {
     let terms = |class: &Class| FlowTerms {
         id: ids.id(&class.name).unwrap_or_default(),
-        bytes_per_s: match is_paced(class) {
-            true => class.rate_bps.unwrap_or_default().div_ceil(8),
-            false => 0,
+        bytes_per_s: if is_paced(class) {
+            class.rate_bps.unwrap_or_default().div_ceil(8)
+        } else {
+            0
         },
     };
     SocketRates {

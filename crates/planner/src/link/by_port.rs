@@ -55,9 +55,10 @@ pub fn by_port(rules: &takt_rules) -> Option<ByPort> {
         unsafe { takt_classify(rules, &raw const key) as u16 }
     });
     Some(ByPort {
-        which: match src {
-            true => TAKT_PORT_SOURCE,
-            false => TAKT_PORT_DESTINATION,
+        which: if src {
+            TAKT_PORT_SOURCE
+        } else {
+            TAKT_PORT_DESTINATION
         },
         class_ids: class_ids.collect(),
     })

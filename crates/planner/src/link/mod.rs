@@ -88,9 +88,10 @@ pub fn plan(link: &Link, before: &ClassIds, questions: &Questions) -> Result<Pla
         Pacing::TimerGap => TAKT_PACING_TIMER_GAP,
     };
 
-    tables.stations = match link.has_stations {
-        true => TAKT_STATIONS_MAC,
-        false => TAKT_STATIONS_NONE,
+    tables.stations = if link.has_stations {
+        TAKT_STATIONS_MAC
+    } else {
+        TAKT_STATIONS_NONE
     };
     tables.station_burst_bytes = station_burst_bytes(link);
 
@@ -181,9 +182,10 @@ fn check_gap_frames(framing: &takt_framing) -> Result<(), PlanError> {
     let is_ethernets = overhead_bytes >= 0
         && i32::from(framing.least_bytes) <= shortest
         && u32::from(framing.cells) == TAKT_CELLS_NONE;
-    match is_ethernets {
-        true => Ok(()),
-        false => Err(PlanError::GapFraming),
+    if is_ethernets {
+        Ok(())
+    } else {
+        Err(PlanError::GapFraming)
     }
 }
 

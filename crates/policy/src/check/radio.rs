@@ -42,9 +42,10 @@ pub(super) fn check(radio: &ReadRadio, links: &[ReadLink], findings: &mut Findin
         Some((link, class))
     });
     if let Some((link, class)) = apart {
-        let (key, instead) = match class.per_flow {
-            true => ("per_flow", "take per_flow out"),
-            false => ("aqm", "write aqm = \"codel\""),
+        let (key, instead) = if class.per_flow {
+            ("per_flow", "take per_flow out")
+        } else {
+            ("aqm", "write aqm = \"codel\"")
         };
         let error = Diagnostic::error(
             Code::StationsPerFlow,

@@ -73,9 +73,10 @@ fn files(folder: &Path) -> Result<Vec<PathBuf>, Diagnostics> {
     if main.exists() {
         files.insert(0, main);
     }
-    match files.is_empty() {
-        true => Err(Diagnostics::of_file(&name, without_policy(&name))),
-        false => Ok(files),
+    if files.is_empty() {
+        Err(Diagnostics::of_file(&name, without_policy(&name)))
+    } else {
+        Ok(files)
     }
 }
 

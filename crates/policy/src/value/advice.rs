@@ -13,9 +13,10 @@ use crate::json_schema;
 fn told(help: &str) -> Vec<&str> {
     let advice = help.split("; units").next().unwrap_or_default();
     let quoted = advice.split('"').skip(1).step_by(2);
-    match advice.contains("write ") || advice.contains("did you mean ") {
-        true => quoted.collect(),
-        false => Vec::new(),
+    if advice.contains("write ") || advice.contains("did you mean ") {
+        quoted.collect()
+    } else {
+        Vec::new()
     }
 }
 

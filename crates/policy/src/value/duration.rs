@@ -39,9 +39,10 @@ pub(super) fn unit_of(text: &str, number: &str, unit: &str) -> Result<u64, Fault
     if let Some((_, factor)) = UNITS.iter().find(|(name, _)| *name == unit) {
         return Ok(*factor);
     }
-    let message = match unit.trim().is_empty() {
-        true => format!("the duration `{text}` has no unit"),
-        false => format!("`{unit}` is not a unit of time"),
+    let message = if unit.trim().is_empty() {
+        format!("the duration `{text}` has no unit")
+    } else {
+        format!("`{unit}` is not a unit of time")
     };
     let help = instead(number, unit).map_or(KNOWN.to_owned(), |help| format!("{help}; {KNOWN}"));
     Err(Fault::new(Code::BadUnit, message, help))
@@ -80,9 +81,10 @@ pub(crate) fn parse_within(
     range_ns: RangeInclusive<u64>,
 ) -> Result<u64, Fault> {
     let duration_ns = parse_ns(text)?;
-    match range_ns.contains(&duration_ns) {
-        true => Ok(duration_ns),
-        false => Err(out_of_range(key, text, &range_ns)),
+    if range_ns.contains(&duration_ns) {
+        Ok(duration_ns)
+    } else {
+        Err(out_of_range(key, text, &range_ns))
     }
 }
 

@@ -187,9 +187,10 @@ impl fmt::Display for ExactTime {
 
 impl Serialize for ExactTime {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self.is_fraction() {
-            false => serializer.serialize_u64(self.numerator),
-            true => serializer.collect_str(self),
+        if self.is_fraction() {
+            serializer.collect_str(self)
+        } else {
+            serializer.serialize_u64(self.numerator)
         }
     }
 }
@@ -276,9 +277,10 @@ pub(crate) fn parse_within(
 ) -> Result<ExactTime, Fault> {
     let time = parse(text)?;
     let range = ExactTime::from(*range_ns.start())..=ExactTime::from(*range_ns.end());
-    match range.contains(&time) {
-        true => Ok(time),
-        false => Err(duration::out_of_range(key, text, &range_ns)),
+    if range.contains(&time) {
+        Ok(time)
+    } else {
+        Err(duration::out_of_range(key, text, &range_ns))
     }
 }
 

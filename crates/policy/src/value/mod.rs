@@ -127,9 +127,10 @@ fn distance(word: &str, candidate: &str) -> usize {
     let edits = strsim::damerau_levenshtein(word, candidate);
     let is_begin = candidate.starts_with(word) || word.starts_with(candidate);
     let is_part = is_begin || candidate.split('_').any(|part| part == word);
-    match is_part && word.len().min(candidate.len()) >= 3 {
-        true => edits.min(2),
-        false => edits,
+    if is_part && word.len().min(candidate.len()) >= 3 {
+        edits.min(2)
+    } else {
+        edits
     }
 }
 
@@ -138,9 +139,12 @@ const UNSIGNED: &str = r"(0[xX][\da-fA-F]+|\d+)";
 
 /// The words in any case, as a regular expression: the dialect of JSON schemas has no flag for it.
 fn any_case<'a>(words: impl Iterator<Item = &'a str>) -> String {
-    let letter = |c: char| match c.is_ascii_alphabetic() {
-        true => format!("[{}{}]", c.to_ascii_lowercase(), c.to_ascii_uppercase()),
-        false => c.to_string(),
+    let letter = |c: char| {
+        if c.is_ascii_alphabetic() {
+            format!("[{}{}]", c.to_ascii_lowercase(), c.to_ascii_uppercase())
+        } else {
+            c.to_string()
+        }
     };
     let words: Vec<String> = words
         .map(|word| word.chars().map(letter).collect())

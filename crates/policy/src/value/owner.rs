@@ -68,9 +68,10 @@ pub(crate) fn parse_member(text: &str) -> Result<String, Fault> {
         Some(name) => format!("{help}: \"{name}\""),
         None => help.to_owned(),
     };
-    let problem = match text.is_empty() {
-        true => "the name of a member is empty".to_owned(),
-        false => format!("`{text}` cannot be the name of a member: {problem}"),
+    let problem = if text.is_empty() {
+        "the name of a member is empty".to_owned()
+    } else {
+        format!("`{text}` cannot be the name of a member: {problem}")
     };
     Err(Fault::new(Code::BadOwner, problem, help))
 }
@@ -104,9 +105,10 @@ fn mend_comm(text: &str) -> Option<(&'static str, &'static str, Option<&str>)> {
 
 /// As the kernel cuts it.
 fn cut_comm(text: &str) -> &str {
-    match text.len() > COMM_MAX_BYTES {
-        true => &text[..text.floor_boundary(COMM_MAX_BYTES)],
-        false => text,
+    if text.len() > COMM_MAX_BYTES {
+        &text[..text.floor_boundary(COMM_MAX_BYTES)]
+    } else {
+        text
     }
 }
 
@@ -202,9 +204,10 @@ pub(crate) fn parse_unit(text: &str) -> Result<String, Fault> {
     }
     let stem_of = |suffixes: &[&str]| suffixes.iter().find_map(|end| text.strip_suffix(end));
     if let Some(stem) = stem_of(UNIT_SUFFIXES_IDLE) {
-        let such = match stem.is_empty() {
-            true => String::new(),
-            false => format!(": unit = \"{stem}.service\""),
+        let such = if stem.is_empty() {
+            String::new()
+        } else {
+            format!(": unit = \"{stem}.service\"")
         };
         return fault(
             "units of this kind have no processes",
@@ -225,9 +228,10 @@ pub(crate) fn parse_unit(text: &str) -> Result<String, Fault> {
 }
 
 fn refused(key: &str, text: &str, problem: &str, help: String) -> Fault {
-    let message = match text.is_empty() {
-        true => format!("the {key} of a match is empty"),
-        false => format!("`{text}` cannot be the {key} of a match: {problem}"),
+    let message = if text.is_empty() {
+        format!("the {key} of a match is empty")
+    } else {
+        format!("`{text}` cannot be the {key} of a match: {problem}")
     };
     Fault::new(Code::BadOwner, message, help)
 }

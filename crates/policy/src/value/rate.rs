@@ -99,9 +99,10 @@ pub fn format_rate(rate_bps: u64) -> String {
 
 fn not_positive(text: &str, number: &str) -> Fault {
     let is_positive = Decimal::split(number).is_some_and(|(number, _)| !number.is_zero());
-    let positive = match is_positive && parse(number).is_ok() {
-        true => format!("write \"{number}\" if the sign is a slip; "),
-        false => String::new(),
+    let positive = if is_positive && parse(number).is_ok() {
+        format!("write \"{number}\" if the sign is a slip; ")
+    } else {
+        String::new()
     };
     Fault::new(
         Code::RateNotPositive,
@@ -183,9 +184,10 @@ fn instead(text: &str, unit: &str) -> Option<String> {
 fn spelled(text: &str, unit: &str, factor: u64) -> Option<String> {
     let (number, rest) = Decimal::split(text)?;
     let bps = number.times(factor);
-    let spelled = match UNITS.contains(&(unit, factor)) {
-        true => format!("{}{unit}", &text[..text.len() - rest.len()]),
-        false => format_rate(bps),
+    let spelled = if UNITS.contains(&(unit, factor)) {
+        format!("{}{unit}", &text[..text.len() - rest.len()])
+    } else {
+        format_rate(bps)
     };
     let read = parse(&spelled).ok()?;
     (read.bps == bps).then_some(spelled)

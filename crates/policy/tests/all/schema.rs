@@ -127,9 +127,12 @@ fn whole(section: &str, line: &str) -> String {
             "[[task]]\nname = \"mixer\"\nperiod = \"40ms\"\nbudget = \"8ms\"",
         ),
     ];
-    let filled = sections.map(|(name, text)| match name == section {
-        true => format!("{text}\n{line}\n"),
-        false => format!("{text}\n\n"),
+    let filled = sections.map(|(name, text)| {
+        if name == section {
+            format!("{text}\n{line}\n")
+        } else {
+            format!("{text}\n\n")
+        }
     });
     filled.concat()
 }

@@ -86,9 +86,10 @@ impl Activity {
 
 /// 0 for less than a unit; else 1 and the logarithm.
 fn log_of(value: u64, unit: u64) -> u8 {
-    match value < unit {
-        true => 0,
-        false => (1.0 + (LOG_STEPS * (value as f64 / unit as f64).log2()).round()) as u8,
+    if value < unit {
+        0
+    } else {
+        (1.0 + (LOG_STEPS * (value as f64 / unit as f64).log2()).round()) as u8
     }
 }
 

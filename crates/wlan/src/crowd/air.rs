@@ -58,9 +58,10 @@ impl Air {
         if retries_q10 > RETRIES_Q10 && have_fallen && !self.has_aggregates() {
             self.blind_until_ns = now_ns.saturating_add(BLIND_NS);
         }
-        match self.is_blind(now_ns) {
-            true => retries_q10,
-            false => 0,
+        if self.is_blind(now_ns) {
+            retries_q10
+        } else {
+            0
         }
     }
 

@@ -70,9 +70,10 @@ impl Contention {
         let may_be_blind = self.best.median_bps() <= SINGLE_FRAMES_MAX_BPS;
         let have_fallen = rates_bps.len() >= CONTENDING_MIN
             && part_q10.is_some_and(|part_q10| part_q10 < FALLEN_Q10 && may_be_blind);
-        self.fallen_looks = match have_fallen {
-            true => self.fallen_looks.saturating_add(1),
-            false => 0,
+        self.fallen_looks = if have_fallen {
+            self.fallen_looks.saturating_add(1)
+        } else {
+            0
         };
         if self.fallen_looks >= LOOKS {
             self.paused_until_ns = now_ns.saturating_add(PAUSE_NS);

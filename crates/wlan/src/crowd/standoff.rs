@@ -54,9 +54,10 @@ impl Standoff {
             *self = Self::default();
             return false;
         }
-        match self.competes {
-            true => self.compete(now_ns, look),
-            false => self.stand_by(now_ns, look),
+        if self.competes {
+            self.compete(now_ns, look)
+        } else {
+            self.stand_by(now_ns, look)
         }
         self.competes
     }

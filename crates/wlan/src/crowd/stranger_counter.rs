@@ -152,9 +152,10 @@ impl Seen {
         let rise = ack.wrapping_sub(self.ack);
         let passed_ns = now_ns.saturating_sub(self.at_ns);
         let most = u128::from(RATE_MAX_BYTES_PS) * u128::from(passed_ns) / u128::from(NS_PER_S);
-        match rise.cast_signed() >= 0 && u128::from(rise) <= most {
-            true => rise.into(),
-            false => 0,
+        if rise.cast_signed() >= 0 && u128::from(rise) <= most {
+            rise.into()
+        } else {
+            0
         }
     }
 }

@@ -233,9 +233,10 @@ impl Terminal {
 
     /// See [`Group::set_queue_us`].
     fn queue_us(&self) -> u64 {
-        match self.air.has_aggregates() {
-            true => self.terms.aggregates.of(self.group.users()),
-            false => 0,
+        if self.air.has_aggregates() {
+            self.terms.aggregates.of(self.group.users())
+        } else {
+            0
         }
     }
 

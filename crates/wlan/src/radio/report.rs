@@ -100,10 +100,11 @@ mod tests {
             let good = sample.addresses().next().is_some()
                 && sample.addresses().all(|address| address.is_of_one());
             let read = Report::from_bytes(&report.to_bytes());
-            match good {
-                true => prop_assert_eq!(read, Some(report)),
+            if good {
+                prop_assert_eq!(read, Some(report))
+            } else {
                 // An address of zeroes is absent.
-                false => prop_assert!(read.is_none_or(|read| read != report)),
+                prop_assert!(read.is_none_or(|read| read != report))
             }
         }
 

@@ -243,16 +243,18 @@ impl Receiver {
                     return Err(Rejected::Replayed);
                 }
                 if serial.counter.saturating_sub(known.window.newest()) <= AHEAD_MAX {
-                    return match known.looks.take(&self.look_rate, now_ns) {
-                        true => Ok(()),
-                        false => Err(Rejected::TooFast),
+                    return if known.looks.take(&self.look_rate, now_ns) {
+                        Ok(())
+                    } else {
+                        Err(Rejected::TooFast)
                     };
                 }
             }
         }
-        match self.strangers.admit(now_ns, source) {
-            true => Ok(()),
-            false => Err(Rejected::Flood),
+        if self.strangers.admit(now_ns, source) {
+            Ok(())
+        } else {
+            Err(Rejected::Flood)
         }
     }
 

@@ -297,9 +297,10 @@ proptest! {
         open(&mut receiver, now_ns, &last).unwrap();
         for (spoil, from_next) in spoils {
             now_ns += step_ns;
-            let mut datagram = match from_next {
-                true => next(&mut sender, [9; BODY_BYTES]),
-                false => last.clone(),
+            let mut datagram = if from_next {
+                next(&mut sender, [9; BODY_BYTES])
+            } else {
+                last.clone()
             };
             match spoil {
                 Spoil::Flip(bit) => {

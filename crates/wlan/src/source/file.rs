@@ -67,9 +67,10 @@ impl Source for SnrFile {
             return Err(unusable(&self.path, problem));
         }
         parse(&self.path, &bytes, samples)?;
-        match samples.is_empty() {
-            true => Err(unusable(&self.path, "no station is in it".to_owned())),
-            false => Ok(()),
+        if samples.is_empty() {
+            Err(unusable(&self.path, "no station is in it".to_owned()))
+        } else {
+            Ok(())
         }
     }
 }

@@ -52,9 +52,10 @@ fn check_places(ethertype: u16, packet: &[u8], key: &takt_key) {
         (TAKT_PORT_SOURCE, key.src_port),
         (TAKT_PORT_DESTINATION, key.dst_port),
     ] {
-        let expected = match is_plain && key.has_ports == 1 && first != TAKT_PORT_NONE {
-            true => first + u32::from(port),
-            false => TAKT_PORT_NONE,
+        let expected = if is_plain && key.has_ports == 1 && first != TAKT_PORT_NONE {
+            first + u32::from(port)
+        } else {
+            TAKT_PORT_NONE
         };
         let place = Guarded::new(packet, 0xff).port_place(ethertype, which);
         assert_eq!(place, expected, "of {packet:02x?}");

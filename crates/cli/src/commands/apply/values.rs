@@ -10,9 +10,10 @@ pub fn shown(path: &str, value: &Value) -> (String, String) {
     let key = path.rsplit('.').next().unwrap_or(path);
     let (bare, unit) = key.rsplit_once('_').unwrap_or((key, ""));
     let units = ["bps", "ns", "milli", "ppm", "centidb"];
-    let name = match units.contains(&unit) {
-        true => &path[..path.len() - unit.len() - 1],
-        false => path,
+    let name = if units.contains(&unit) {
+        &path[..path.len() - unit.len() - 1]
+    } else {
+        path
     };
     let shown = match (unit, value) {
         (_, Value::Null) => "none".to_owned(),
@@ -84,9 +85,10 @@ fn plain(value: &Value) -> String {
         Value::Array(list) if list.iter().all(Value::is_object) => {
             let entries: Vec<String> = list.iter().map(plain).collect();
             let is_range = list.iter().all(|entry| entry.get("start").is_some());
-            match is_range {
-                true => entries.join(","),
-                false => format!("[{}]", entries.join(" | ")),
+            if is_range {
+                entries.join(",")
+            } else {
+                format!("[{}]", entries.join(" | "))
             }
         }
         Value::Array(list) => list.iter().map(plain).collect::<Vec<_>>().join(" "),
@@ -106,17 +108,19 @@ fn plain(value: &Value) -> String {
 fn pair(table: &Map<String, Value>) -> Option<String> {
     let of = |key: &str| table.get(key);
     if let (Some(start), Some(end)) = (of("start"), of("end")) {
-        return Some(match start == end {
-            true => start.to_string(),
-            false => format!("{start}-{end}"),
+        return Some(if start == end {
+            start.to_string()
+        } else {
+            format!("{start}-{end}")
         });
     }
     if let (Some(addr), Some(len)) = (of("addr"), of("len")) {
         return Some(format!("{}/{len}", plain(addr)));
     }
     let (value, mask) = (of("value")?.as_u64()?, of("mask")?.as_u64()?);
-    Some(match mask == u64::from(u32::MAX) {
-        true => format!("{value:#x}"),
-        false => format!("{value:#x}/{mask:#x}"),
+    Some(if mask == u64::from(u32::MAX) {
+        format!("{value:#x}")
+    } else {
+        format!("{value:#x}/{mask:#x}")
     })
 }

@@ -64,9 +64,10 @@ fn features(findings: &[Finding]) -> String {
         let Some(problem) = &finding.problem else {
             return format!("  works    {feature:<11} {proof}\n");
         };
-        let word = match finding.tried {
-            true => "missing",
-            false => "not tried",
+        let word = if finding.tried {
+            "missing"
+        } else {
+            "not tried"
         };
         let mut before = findings[..at].iter();
         match before.find(|other| other.problem.as_ref() == Some(problem)) {
@@ -120,16 +121,18 @@ fn offloads_of(devices: &[DeviceOffloads]) -> String {
         return String::new();
     }
     let lines = devices.iter().map(|DeviceOffloads { device, offloads }| {
-        let (word, why) = match offloads.tso {
-            true => ("device", "the device cuts TCP's into frames (TSO)"),
-            false => (
+        let (word, why) = if offloads.tso {
+            ("device", "the device cuts TCP's into frames (TSO)")
+        } else {
+            (
                 "kernel",
                 "the kernel cuts TCP's into frames, after the qdisc",
-            ),
+            )
         };
-        let merges = match offloads.gro {
-            true => "; what it receives is merged (GRO)",
-            false => "",
+        let merges = if offloads.gro {
+            "; what it receives is merged (GRO)"
+        } else {
+            ""
         };
         format!("  {word:<9} {device:<11} {why}{merges}\n")
     });
@@ -167,11 +170,10 @@ fn network_threads(threads: &NetworkThreads) -> String {
 
 /// What becomes of ordinary threads beside a realtime thread that never sleeps.
 fn realtime_threads(has_server: bool) -> String {
-    let line = match has_server {
-        true => "  kept      ext_server  the kernel keeps 5 % of the CPU for ordinary threads\n",
-        false => {
-            "  ends      ext_server  missing: takt ends the scheduler of beats within a second\n"
-        }
+    let line = if has_server {
+        "  kept      ext_server  the kernel keeps 5 % of the CPU for ordinary threads\n"
+    } else {
+        "  ends      ext_server  missing: takt ends the scheduler of beats within a second\n"
     };
     format!("A realtime thread that never sleeps, beside beats\n{line}")
 }
@@ -196,13 +198,14 @@ fn wireless_devices(verdicts: &[WirelessVerdict]) -> String {
         return String::new();
     }
     let lines = verdicts.iter().map(|verdict| {
-        let (word, why) = match verdict.queues_itself {
-            true => (
+        let (word, why) = if verdict.queues_itself {
+            (
                 "below",
                 "its packets wait below the qdisc, which sees no backlog; shape a little below \
                  what the air carries, on the gateway before it",
-            ),
-            false => ("qdisc", "its packets wait in the qdisc"),
+            )
+        } else {
+            ("qdisc", "its packets wait in the qdisc")
         };
         format!("  {word:<9} {:<11} {why}\n", verdict.device)
     });

@@ -103,9 +103,10 @@ pub fn of(findings: &[Finding]) -> Vec<Verdict> {
         Verdict {
             capability,
             works: (can_be || !lacks.iter().any(untried)).then_some(can_be),
-            by: match can_be {
-                true => working.iter().map(|way| way.name).collect(),
-                false => Vec::new(),
+            by: if can_be {
+                working.iter().map(|way| way.name).collect()
+            } else {
+                Vec::new()
             },
             less: working.first().filter(|_| can_be).and_then(|way| way.less),
             lacks,

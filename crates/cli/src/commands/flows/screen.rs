@@ -105,9 +105,10 @@ impl Screen {
         for happening in &self.happenings {
             let _ = writeln!(text, "{happening}");
         }
-        match self.is_terminal {
-            true => over(&text, columns),
-            false => text + "\n",
+        if self.is_terminal {
+            over(&text, columns)
+        } else {
+            text + "\n"
         }
     }
 

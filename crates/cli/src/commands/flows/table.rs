@@ -98,9 +98,10 @@ pub fn text(rows: &[Row]) -> String {
         let mut line = String::new();
         for (at, cell) in cells.into_iter().enumerate() {
             let (width, is_right) = (widths[at], COLUMNS[at].2);
-            line += &match is_right {
-                true => format!("{cell:>width$}  "),
-                false => format!("{cell:<width$}  "),
+            line += &if is_right {
+                format!("{cell:>width$}  ")
+            } else {
+                format!("{cell:<width$}  ")
             };
         }
         line.trim_end().to_owned() + "\n"

@@ -133,9 +133,10 @@ fn request(terms: &Terms) -> JoinBeat {
 
 /// A number, or a text if it is a fraction: an older taktd takes the number, too.
 fn spelled(time: ExactTime) -> (Option<u64>, Option<String>) {
-    match time.is_fraction() {
-        false => (Some(time.rounded_ns()), None),
-        true => (None, Some(time.to_string())),
+    if time.is_fraction() {
+        (None, Some(time.to_string()))
+    } else {
+        (Some(time.rounded_ns()), None)
     }
 }
 

@@ -34,9 +34,10 @@ pub fn run(output: Output, details: Details) -> Exit {
         Err(error) => return print::refused(output, &error),
     };
     print::result(output, &status, |status| text(status, details));
-    match problems(&status).is_empty() {
-        true => Exit::Done,
-        false => Exit::Changed,
+    if problems(&status).is_empty() {
+        Exit::Done
+    } else {
+        Exit::Changed
     }
 }
 
@@ -97,9 +98,10 @@ fn link_text(link: &LinkStatus) -> String {
     let mut text = format!(
         "{}  {}  {} queued  policy {} (no. {})\n",
         link.device,
-        match link.by_device {
-            true => "as the device takes".to_owned(),
-            false => format_rate(link.rate_now_bps),
+        if link.by_device {
+            "as the device takes".to_owned()
+        } else {
+            format_rate(link.rate_now_bps)
         },
         link.queued_packets,
         link.policy.as_deref().unwrap_or("lost"),

@@ -64,9 +64,10 @@ fn policy(status: &Status) -> String {
         .chain(crowd)
         .map(String::as_str)
         .collect();
-    match names.is_empty() {
-        true => "no policy".to_owned(),
-        false => plain(&names.into_iter().collect::<Vec<_>>().join(", ")),
+    if names.is_empty() {
+        "no policy".to_owned()
+    } else {
+        plain(&names.into_iter().collect::<Vec<_>>().join(", "))
     }
 }
 

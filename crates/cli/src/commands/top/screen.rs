@@ -50,9 +50,10 @@ impl Look {
         let problem = Style::default().add_modifier(Modifier::BOLD);
         Self {
             heading: Style::default().add_modifier(Modifier::REVERSED),
-            problem: match no_color {
-                true => problem,
-                false => problem.fg(Color::Red),
+            problem: if no_color {
+                problem
+            } else {
+                problem.fg(Color::Red)
             },
         }
     }
@@ -158,9 +159,10 @@ fn footer(state: &State) -> String {
     }
     let views = View::ALL.map(|view| {
         let name = format!("{} {}", view.number() + 1, view.name());
-        match view == state.view {
-            true => format!("[{name}]"),
-            false => name,
+        if view == state.view {
+            format!("[{name}]")
+        } else {
+            name
         }
     });
     let filter = match state.filter.as_str() {

@@ -48,9 +48,10 @@ impl Table {
         let Sort { column, descends } = choice.sort;
         chosen.sort_by(|one, other| {
             let (one, other) = (&self.rows[*one][column], &self.rows[*other][column]);
-            let by_value = match descends {
-                true => other.order(one),
-                false => one.order(other),
+            let by_value = if descends {
+                other.order(one)
+            } else {
+                one.order(other)
             };
             one.is_absent().cmp(&other.is_absent()).then(by_value)
         });

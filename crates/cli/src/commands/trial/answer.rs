@@ -99,9 +99,10 @@ fn judge(line: &[u8]) -> Answer {
     match end {
         Some(end) => {
             let typed = line[..end].strip_suffix(b"\r").unwrap_or(&line[..end]);
-            match typed.is_empty() || typed.eq_ignore_ascii_case(b"yes") {
-                true => Answer::Keep,
-                false => Answer::TakeBack,
+            if typed.is_empty() || typed.eq_ignore_ascii_case(b"yes") {
+                Answer::Keep
+            } else {
+                Answer::TakeBack
             }
         }
         None if line.len() >= LINE_BYTES_MAX => Answer::TakeBack,

@@ -115,12 +115,11 @@ pub fn run(id: &str) -> Exit {
             Turn::End => return Exit::Done,
             Turn::Wait { time_ns } => {
                 let time = Duration::from_nanos(time_ns).min(TICK);
-                match takt_runs {
-                    false => thread::sleep(time),
-                    true => {
-                        wait_for(&[takt.as_fd()], time);
-                        takt_runs = !has_ended(&mut takt);
-                    }
+                if takt_runs {
+                    wait_for(&[takt.as_fd()], time);
+                    takt_runs = !has_ended(&mut takt);
+                } else {
+                    thread::sleep(time);
                 }
             }
             Turn::TakeBack => match pending.take_back() {

@@ -90,9 +90,10 @@ impl Trial {
             Err(error) => return print::refused(output, &error),
             Ok(Stage::Kept { by }) => {
                 print::result(output, &json!({ "kept": true, "by": by }), |_| {
-                    match by.pid == std::process::id() {
-                        true => "kept".to_owned(),
-                        false => format!("kept: {by} confirmed it"),
+                    if by.pid == std::process::id() {
+                        "kept".to_owned()
+                    } else {
+                        format!("kept: {by} confirmed it")
                     }
                 });
                 Exit::Done
@@ -150,16 +151,17 @@ impl Trial {
 
     fn ask(&self, at_terminal: bool) {
         let time_s = self.patience.as_secs();
-        let _ = match at_terminal {
-            true => writeln!(
+        let _ = if at_terminal {
+            writeln!(
                 io::stderr(),
                 "Press Enter or type yes within {time_s} s to keep this policy; anything else takes \
                  it back.\n(`takt confirm` in another session keeps it, too.)"
-            ),
-            false => writeln!(
+            )
+        } else {
+            writeln!(
                 io::stderr(),
                 "`takt confirm` within {time_s} s keeps this policy, `takt cancel` takes it back."
-            ),
+            )
         };
     }
 }

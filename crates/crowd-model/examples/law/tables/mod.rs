@@ -158,9 +158,10 @@ fn shared(setup: &Setup, some: usize) -> String {
             let rates = &figures.rates_mbps[from..until];
             rates.iter().sum::<f64>() / rates.len() as f64
         };
-        match until > from {
-            true => shown(&Interval::of(&values(&runs, of))),
-            false => "-".to_owned(),
+        if until > from {
+            shown(&Interval::of(&values(&runs, of)))
+        } else {
+            "-".to_owned()
         }
     };
     format!(

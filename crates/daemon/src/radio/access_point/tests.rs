@@ -103,9 +103,10 @@ impl Bench {
         let open_table = move |device: &str| -> Result<Box<dyn Table>, String> {
             let mut kernel = table.lock().unwrap();
             kernel.openings += 1;
-            match kernel.is_there {
-                true => Ok(Box::new(FakeTable(Arc::clone(&table)))),
-                false => Err(format!("no {device}")),
+            if kernel.is_there {
+                Ok(Box::new(FakeTable(Arc::clone(&table))))
+            } else {
+                Err(format!("no {device}"))
             }
         };
         let devices = ["a".to_owned()];

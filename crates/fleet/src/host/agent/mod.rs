@@ -263,9 +263,10 @@ impl<E: Engine, A: Applier, S: Store> Agent<E, A, S> {
             }
             Step::Begin(content) => {
                 let content = content.clone();
-                match self.turn(&content) {
-                    true => self.begin(content).await,
-                    false => Ok(()),
+                if self.turn(&content) {
+                    self.begin(content).await
+                } else {
+                    Ok(())
                 }
             }
             Step::Cancel => self.cancel("it is not wanted any more").await,

@@ -18,12 +18,11 @@ impl<E: Engine, A: Applier, S: Store> Agent<E, A, S> {
         }
         let bytes = self.engine.policy(digest).await?;
         let bytes = bytes.ok_or_else(|| format!("the engine has no policy {}", digest.short()))?;
-        let text = match Digest::of(&bytes) == *digest {
-            true => String::from_utf8(bytes).map_err(|error| error.to_string())?,
-            false => {
-                self.refused.forged += 1;
-                return Err(format!("the engine's policy {} is another", digest.short()));
-            }
+        let text = if Digest::of(&bytes) == *digest {
+            String::from_utf8(bytes).map_err(|error| error.to_string())?
+        } else {
+            self.refused.forged += 1;
+            return Err(format!("the engine's policy {} is another", digest.short()));
         };
         let kept = self.store.keep_policy(digest, &text);
         kept.map_err(|error| format!("keeping the policy: {error}"))?;

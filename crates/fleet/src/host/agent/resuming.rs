@@ -23,12 +23,11 @@ impl<E: Engine, A: Applier, S: Store> Agent<E, A, S> {
         };
         if self.journal.unsure {
             let in_force = self.journal.in_force.map_or(0, |own| own.since);
-            match is_own(in_force, self) && self.applier.keep_pending().await.is_ok() {
-                true => {
-                    self.journal.unsure = false;
-                    self.save()?;
-                }
-                false => self.restores = true,
+            if is_own(in_force, self) && self.applier.keep_pending().await.is_ok() {
+                self.journal.unsure = false;
+                self.save()?;
+            } else {
+                self.restores = true;
             }
         } else if let Some(attempt) = self.journal.trial {
             if is_own(attempt.since, self) {

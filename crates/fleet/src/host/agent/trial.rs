@@ -126,9 +126,10 @@ impl<E: Engine, A: Applier, S: Store> Agent<E, A, S> {
         let silence = age.saturating_sub(reached);
         let is_over = age >= hold;
         // Halfway without an answer is enough, and so is a missing last one.
-        let bound = match is_over {
-            true => (hold / 4).max(running.every * 2).max(SLACK),
-            false => (hold / 2).max(SLACK * 2),
+        let bound = if is_over {
+            (hold / 4).max(running.every * 2).max(SLACK)
+        } else {
+            (hold / 2).max(SLACK * 2)
         };
         let since = running.content.since;
         if silence > bound {

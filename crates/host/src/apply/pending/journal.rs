@@ -141,9 +141,10 @@ impl Journal {
             Some(event) => event.stage(&self.change, now_ns),
             None => Stage::Applying,
         };
-        match self.gone && !stage.is_decided() {
-            true => Stage::Gone,
-            false => stage,
+        if self.gone && !stage.is_decided() {
+            Stage::Gone
+        } else {
+            stage
         }
     }
 

@@ -285,9 +285,10 @@ pub(crate) fn none_waits_for_long() -> Result<(), Error> {
     };
     let is_waiting = matches!(journal.stage(boottime_ns()), Stage::Waiting { .. });
     let is_here = namespace::netns_cookie()? == journal.change.netns_cookie;
-    match journal.is_orphaned() && is_here && !is_waiting {
-        true => Ok(()),
-        false => Err(refusal(&journal)),
+    if journal.is_orphaned() && is_here && !is_waiting {
+        Ok(())
+    } else {
+        Err(refusal(&journal))
     }
 }
 

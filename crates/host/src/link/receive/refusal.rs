@@ -17,8 +17,9 @@ pub enum NoReceive {
 
 pub(crate) fn check(device: &Device, receives: bool) -> Result<(), NoReceive> {
     let has_header = [libc::ARPHRD_ETHER, libc::ARPHRD_LOOPBACK].contains(&device.hardware);
-    match receives && !has_header {
-        true => Err(NoReceive::NotEthernet),
-        false => Ok(()),
+    if receives && !has_header {
+        Err(NoReceive::NotEthernet)
+    } else {
+        Ok(())
     }
 }

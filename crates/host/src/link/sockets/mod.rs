@@ -194,9 +194,10 @@ impl Sockets {
             sockets.run(&sockets.forget, netns_cookie, 0)?;
         }
         // Sockets of a namespace without a policy answer the host's questions again.
-        match ended && sockets.watch(ELSEWHERE)?.is_some() {
-            true => sockets.survey(),
-            false => Ok(()),
+        if ended && sockets.watch(ELSEWHERE)?.is_some() {
+            sockets.survey()
+        } else {
+            Ok(())
         }
     }
 
@@ -311,15 +312,16 @@ fn load_skeleton<'a>(
             &mut open.maps.takt_link_routes,
         )?;
     }
-    let (accept, other) = match accepts_with_struct() {
-        true => (
+    let (accept, other) = if accepts_with_struct() {
+        (
             &mut open.progs.takt_owner_accept,
             &mut open.progs.takt_owner_old_accept,
-        ),
-        false => (
+        )
+    } else {
+        (
             &mut open.progs.takt_owner_old_accept,
             &mut open.progs.takt_owner_accept,
-        ),
+        )
     };
     accept.set_autoload(true);
     other.set_autoload(false);
@@ -369,9 +371,10 @@ fn attach_and_pin(dir: &Path) -> Result<(), Error> {
     let on_kernel = |program: &ProgramMut| program.attach();
     let survey = |program: &ProgramMut| program.attach_iter_with_opts(IterOpts::None);
     type Attach<'a> = &'a dyn Fn(&ProgramMut) -> libbpf_rs::Result<Link>;
-    let accept = match accepts_with_struct() {
-        true => &programs.takt_owner_accept,
-        false => &programs.takt_owner_old_accept,
+    let accept = if accepts_with_struct() {
+        &programs.takt_owner_accept
+    } else {
+        &programs.takt_owner_old_accept
     };
     let links: [(&ProgramMut, &str, Attach); 10] = [
         (&programs.takt_owner_release, "takt_release", &on_cgroup),

@@ -58,9 +58,12 @@ impl TcCounters {
         let own = find(&stats, TCA_STATS_APP).unwrap_or_default();
         let kind = find(attributes, TCA_KIND).map(text);
         let is_fq_codel = kind.as_deref() == Some("fq_codel");
-        let of_fq_codel = |at| match is_fq_codel && word(&own, 0) == FQ_CODEL_QDISC_STATS {
-            true => word(&own, at).into(),
-            false => 0,
+        let of_fq_codel = |at| {
+            if is_fq_codel && word(&own, 0) == FQ_CODEL_QDISC_STATS {
+                word(&own, at).into()
+            } else {
+                0
+            }
         };
         Ok(Self {
             handle: header.handle.into(),

@@ -165,12 +165,11 @@ fn ask_for<T>(
     parse: impl Fn(&[u8]) -> Result<T, NetlinkError>,
 ) -> Result<Option<T>, NetlinkError> {
     let mut message = LinkMessage::default();
-    let attribute = match name.len() < libc::IFNAMSIZ {
-        true => LinkAttribute::IfName(name.to_owned()),
-        false => {
-            let bytes = [name.as_bytes(), b"\0"].concat();
-            LinkAttribute::Other(DefaultNla::new(IFLA_ALT_IFNAME, bytes))
-        }
+    let attribute = if name.len() < libc::IFNAMSIZ {
+        LinkAttribute::IfName(name.to_owned())
+    } else {
+        let bytes = [name.as_bytes(), b"\0"].concat();
+        LinkAttribute::Other(DefaultNla::new(IFLA_ALT_IFNAME, bytes))
     };
     message.attributes.push(attribute);
     match netlink.ask(RouteNetlinkMessage::GetLink(message), 0) {

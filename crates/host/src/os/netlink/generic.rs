@@ -52,9 +52,12 @@ impl Family {
         });
         message.set_resolved_family_id(self.id);
         let answers = self.netlink.ask(message, NLM_F_DUMP)?;
-        let attributes = |mut answer: Vec<u8>| match answer.len() >= GENL_HDRLEN {
-            true => Ok(answer.split_off(GENL_HDRLEN)),
-            false => Err(NetlinkError::Malformed),
+        let attributes = |mut answer: Vec<u8>| {
+            if answer.len() >= GENL_HDRLEN {
+                Ok(answer.split_off(GENL_HDRLEN))
+            } else {
+                Err(NetlinkError::Malformed)
+            }
         };
         answers.into_iter().map(attributes).collect()
     }

@@ -128,12 +128,13 @@ impl Wireless {
         };
         let surveys: Vec<Survey> = answers.iter().filter_map(|answer| survey(answer)).collect();
         // Not all drivers mark the channel in use.
-        let frequency = match surveys.iter().any(|survey| survey.in_use) {
-            true => None,
-            false => self.interface(device)?.and_then(|own| {
+        let frequency = if surveys.iter().any(|survey| survey.in_use) {
+            None
+        } else {
+            self.interface(device)?.and_then(|own| {
                 let frequency = find(&own, NL80211_ATTR_WIPHY_FREQ)?;
                 frequency.try_into().ok().map(u32::from_ne_bytes)
-            }),
+            })
         };
         Ok(noise_of(&surveys, frequency))
     }

@@ -85,24 +85,21 @@ impl<'a> Hold<'a> {
         }
         self.name_device(terms, program)?;
         let progs = &skel.progs;
-        match turns {
-            true => {
-                update(&self.dir()?.join(EVENT), program)?;
-                let take = self.dir()?.join(TAKE);
-                // An older takt has not pinned it.
-                if take.exists() {
-                    update(&take, &progs.takt_flow_take)?;
-                }
+        if turns {
+            update(&self.dir()?.join(EVENT), program)?;
+            let take = self.dir()?.join(TAKE);
+            // An older takt has not pinned it.
+            if take.exists() {
+                update(&take, &progs.takt_flow_take)?;
             }
-            false => {
-                let links = [
-                    (&progs.takt_flow_state, STATE),
-                    (&progs.takt_flow_back, BACK),
-                    (&progs.takt_flow_take, TAKE),
-                    (&progs.takt_flow_count, COUNT),
-                ];
-                self.make(&links, program)?;
-            }
+        } else {
+            let links = [
+                (&progs.takt_flow_state, STATE),
+                (&progs.takt_flow_back, BACK),
+                (&progs.takt_flow_take, TAKE),
+                (&progs.takt_flow_count, COUNT),
+            ];
+            self.make(&links, program)?;
         }
         let take = progs
             .takt_flow_take

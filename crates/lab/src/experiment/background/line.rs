@@ -140,9 +140,10 @@ pub fn run(takt: &Path, short: bool) -> Result<Vec<Row>> {
                 server: &server,
                 peer,
             };
-            let (runs, warm_up) = match bps[0] < FAST_BPS {
-                true => (runs, WARM_UP),
-                false => (2, WARM_UP_FAST),
+            let (runs, warm_up) = if bps[0] < FAST_BPS {
+                (runs, WARM_UP)
+            } else {
+                (2, WARM_UP_FAST)
             };
             let seen = lab.measure(&mut wired, bps, runs, warm_up)?;
             let mean_ns = mean(seen.iter().map(|one| one.took.as_nanos() as f64));
@@ -209,9 +210,10 @@ impl Lab<'_> {
             several => Speed::Steps(several.to_vec(), STEP),
         };
         wired.set_speed(speed)?;
-        let background = match self.peer.like.has_background() {
-            true => Some(self.background()?),
-            false => None,
+        let background = if self.peer.like.has_background() {
+            Some(self.background()?)
+        } else {
+            None
         };
         std::thread::sleep(warm_up);
         let period = STEP * bps.len() as u32;

@@ -54,12 +54,13 @@ impl Program {
             .process
             .wait()
             .doing("wait for the background program")?;
-        match status.success() {
-            true => Ok(self.started),
-            false => Err(ExperimentError::Command {
+        if status.success() {
+            Ok(self.started)
+        } else {
+            Err(ExperimentError::Command {
                 command: "takt lab send".to_owned(),
                 stderr: status.to_string(),
-            }),
+            })
         }
     }
 }

@@ -115,16 +115,18 @@ impl Case {
 
 impl Flow {
     pub fn sender(&self) -> Namespace {
-        match self.is_upload {
-            true => self.station.namespace(),
-            false => SERVER,
+        if self.is_upload {
+            self.station.namespace()
+        } else {
+            SERVER
         }
     }
 
     pub fn receiver(&self) -> (Namespace, std::net::Ipv4Addr) {
-        match self.is_upload {
-            true => (SERVER, SERVER_ADDRESS),
-            false => (self.station.namespace(), self.station.address()),
+        if self.is_upload {
+            (SERVER, SERVER_ADDRESS)
+        } else {
+            (self.station.namespace(), self.station.address())
         }
     }
 }

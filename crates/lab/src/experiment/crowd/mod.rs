@@ -24,9 +24,10 @@ use super::bench::Bench;
 use super::error::{ExperimentError, Result};
 
 pub fn run(bench: &Bench) -> Result<Vec<Row>> {
-    let cells = match bench.short {
-        true => plan::short(),
-        false => plan::full(),
+    let cells = if bench.short {
+        plan::short()
+    } else {
+        plan::full()
     };
     let mut rows = Vec::new();
     for cell in cells {
@@ -36,8 +37,9 @@ pub fn run(bench: &Bench) -> Result<Vec<Row>> {
             Err(error) => eprintln!("it is left out: {error}"),
         }
     }
-    match rows.is_empty() {
-        true => Err(ExperimentError::NoCell),
-        false => Ok(rows),
+    if rows.is_empty() {
+        Err(ExperimentError::NoCell)
+    } else {
+        Ok(rows)
     }
 }

@@ -24,9 +24,10 @@ pub fn full() -> Vec<Cell> {
     let mut cells = Vec::new();
     let mut add = |case: Case, seconds: u64, contenders: &[Contender]| {
         let is_acquainted = case.stranger.is_some_and(|stranger| !stranger.is_first);
-        let warm_up_s = match is_acquainted {
-            true => WARM_UP_ACQUAINTED_S,
-            false => WARM_UP_S,
+        let warm_up_s = if is_acquainted {
+            WARM_UP_ACQUAINTED_S
+        } else {
+            WARM_UP_S
         };
         cells.extend(contenders.iter().map(|contender| Cell {
             case,

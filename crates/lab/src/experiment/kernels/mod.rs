@@ -62,9 +62,10 @@ fn try_example(bench: &Bench, example: &Example, release: &str) -> Result<Vec<Ro
     let by_release = ask(takt, &["check", "--explain", "--kernel", release, policy])?;
     let applied = ask(takt, &["apply", policy])?;
     let status = ask(takt, &["status"])?;
-    let error_percent = match applied.is_done {
-        true => Some(rate_error_max_percent(example, bench.short)?),
-        false => None,
+    let error_percent = if applied.is_done {
+        Some(rate_error_max_percent(example, bench.short)?)
+    } else {
+        None
     };
     ask(takt, &["revert"])?;
     let left = left::count(example)?;

@@ -25,9 +25,10 @@ struct Tried {
 
 /// Rounds in which each contender has its turn: the host is never equally busy for long.
 pub fn run(bench: &Bench, processors: &[usize]) -> Result<Vec<Row>> {
-    let (rounds, length) = match bench.short {
-        true => (2, Duration::from_millis(500)),
-        false => (9, Duration::from_secs(1)),
+    let (rounds, length) = if bench.short {
+        (2, Duration::from_millis(500))
+    } else {
+        (9, Duration::from_secs(1))
     };
     let shape = Shape {
         waits: false,

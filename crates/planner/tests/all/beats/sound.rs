@@ -87,9 +87,10 @@ fn check_table(host: &Host, demands: &[Demand], table: &CpuTable) {
         assigned_ns += u64::from(slot.end_ns - slot.begin_ns);
     }
     // On a grid of fractions, each slot may be longer by less than a nanosecond.
-    let free_ns = match host.grid_ns.is_fraction() {
-        false => frame_ns - assigned_ns,
-        true => frame_ns + 1 + table.slots.len() as u64 - assigned_ns,
+    let free_ns = if host.grid_ns.is_fraction() {
+        frame_ns + 1 + table.slots.len() as u64 - assigned_ns
+    } else {
+        frame_ns - assigned_ns
     };
     let share = u128::from(free_ns) * 1_000_000;
     assert!(
@@ -137,9 +138,10 @@ fn check_presence(host: &Host, demand: &Demand, index: usize, timetable: &Timeta
             .iter()
             .filter(|piece| piece.cpu == table.cpu);
         let pieces: Vec<&Piece> = pieces.collect();
-        let jobs = match pieces.is_empty() {
-            true => 0,
-            false => in_slots(host, table.frame_ns) / period,
+        let jobs = if pieces.is_empty() {
+            0
+        } else {
+            in_slots(host, table.frame_ns) / period
         };
         let frame_ns = table.frame_ns.whole_ns();
         let mut meant: Vec<[u64; 3]> = (0..jobs)

@@ -66,8 +66,8 @@ fn check_distinct(tasks: &[ReadTask], findings: &mut Findings) {
         if task.name == first_task.name && !is_same {
             continue; // Two tasks of one name have been reported.
         }
-        let (problem, help) = match is_same {
-            true => (
+        let (problem, help) = if is_same {
+            (
                 format!(
                     "task `{}` has two members named `{}`",
                     task.shown_name(),
@@ -75,15 +75,16 @@ fn check_distinct(tasks: &[ReadTask], findings: &mut Findings) {
                 ),
                 "give each of its threads a name of its own: pthread_setname_np(), or prctl(2) with \
                  PR_SET_NAME",
-            ),
-            false => (
+            )
+        } else {
+            (
                 format!(
                     "tasks `{}` and `{}` would take the same thread",
                     first_task.shown_name(),
                     task.shown_name()
                 ),
                 "add what tells their threads apart to the matches: thread, command, cgroup or unit",
-            ),
+            )
         };
         let error = Diagnostic::error(Code::DuplicateThread, problem, help);
         findings.add(error.at(span, "again here").at(first_span, "first here"));

@@ -81,13 +81,15 @@ fn off_grid(key: &str, time: ExactTime, grid: ExactTime) -> Diagnostic {
         1 if key == "period" => format!("write \"{above}\""),
         _ => format!("write \"{below}\" or \"{above}\""),
     };
-    let problem = match time < grid {
-        true => format!("the {key} of {time} is shorter than the grid of {grid}"),
-        false => format!("the {key} of {time} is not a multiple of the grid of {grid}"),
+    let problem = if time < grid {
+        format!("the {key} of {time} is shorter than the grid of {grid}")
+    } else {
+        format!("the {key} of {time} is not a multiple of the grid of {grid}")
     };
-    let such = match time.is_fraction() {
-        true => format!(", such as grid = \"{}\"", dividing(time, grid)),
-        false => String::new(),
+    let such = if time.is_fraction() {
+        format!(", such as grid = \"{}\"", dividing(time, grid))
+    } else {
+        String::new()
     };
     let help = format!("{instead}, or give [beats] a grid that divides it{such}");
     Diagnostic::error(Code::OffGrid, problem, help)

@@ -86,9 +86,10 @@ pub(super) fn resolve(class: &ReadClass, has_stations: bool, link_bps: u64) -> A
 pub(super) fn implicit(has_stations: bool, link_bps: u64) -> Aqm {
     let times = Times::at(link_bps);
     Aqm {
-        kind: match has_stations {
-            true => AqmKind::Off,
-            false => AqmKind::FqCodel,
+        kind: if has_stations {
+            AqmKind::Off
+        } else {
+            AqmKind::FqCodel
         },
         target_ns: times.target_ns,
         interval_ns: times.interval_ns,

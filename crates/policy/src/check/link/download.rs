@@ -21,9 +21,10 @@ pub(super) fn check(link: &ReadLink, findings: &mut Findings) {
         );
         findings.add(error.at(&download.device_span, "this download"));
     }
-    match is_divided_by_itself(download) {
-        true => check_own(download, findings),
-        false => check_shared(link, download, findings),
+    if is_divided_by_itself(download) {
+        check_own(download, findings)
+    } else {
+        check_shared(link, download, findings)
     }
 }
 
@@ -136,9 +137,10 @@ fn not_told(terms: &Match) -> Option<&'static str> {
 
 /// The model of a download, from that of its link and its own, whose classes are those of the file.
 pub(super) fn resolve(link: &Link, own: Link, is_divided_by_itself: bool) -> Link {
-    let mut download = match is_divided_by_itself {
-        true => own,
-        false => Link {
+    let mut download = if is_divided_by_itself {
+        own
+    } else {
+        Link {
             tenants: link
                 .tenants
                 .iter()
@@ -153,7 +155,7 @@ pub(super) fn resolve(link: &Link, own: Link, is_divided_by_itself: bool) -> Lin
                 })
                 .collect(),
             ..own
-        },
+        }
     };
     download.download_of = Some(link.device.clone());
     for class in &mut download.classes {

@@ -32,9 +32,10 @@ pub(super) fn check(link: &ReadLink, source: &Source, findings: &mut Findings) {
         let (by_class, by_entry) = entries[covering];
         let by_name = link.classes[by_class].shown_name();
         let name = link.classes[*class].shown_name();
-        findings.add(match by_class == *class {
-            true => redundant(name, entry, by_entry),
-            false => unreachable(name, entry, by_name, by_entry, source),
+        findings.add(if by_class == *class {
+            redundant(name, entry, by_entry)
+        } else {
+            unreachable(name, entry, by_name, by_entry, source)
         });
     }
     if earlier.is_exhausted() {

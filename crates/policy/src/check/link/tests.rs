@@ -75,9 +75,10 @@ fn is_yes(question: &Question, owner: &Owner) -> bool {
 }
 
 fn addr(is_v6: bool, bits: u8) -> IpAddr {
-    match is_v6 {
-        false => Ipv4Addr::from_bits(u32::from(bits) << 24).into(),
-        true => Ipv6Addr::from_bits(u128::from(bits) << 120).into(),
+    if is_v6 {
+        Ipv6Addr::from_bits(u128::from(bits) << 120).into()
+    } else {
+        Ipv4Addr::from_bits(u32::from(bits) << 24).into()
     }
 }
 

@@ -61,13 +61,14 @@ fn read_duration(
     let example = help.split(';').next().unwrap_or(help);
     section.text(key, example, findings, |text| {
         let ns = duration::parse_ns(text)?;
-        match (min_ns..=MAX_NS).contains(&ns) {
-            true => Ok(ns as u32),
-            false => Err(Fault::new(
+        if (min_ns..=MAX_NS).contains(&ns) {
+            Ok(ns as u32)
+        } else {
+            Err(Fault::new(
                 Code::OutOfRange,
                 format!("{key} `{text}` is out of range"),
                 help,
-            )),
+            ))
         }
     })
 }

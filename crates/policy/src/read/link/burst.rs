@@ -46,13 +46,14 @@ fn read(
 ) -> Option<u64> {
     section.text("burst", "burst = \"1ms\"", findings, |text| {
         let ns = duration::parse_ns(text).map_err(|fault| of_bytes(text, fault))?;
-        match range.contains(&ns) {
-            true => Ok(ns),
-            false => Err(Fault::new(
+        if range.contains(&ns) {
+            Ok(ns)
+        } else {
+            Err(Fault::new(
                 Code::OutOfRange,
                 format!("burst `{text}` is out of range"),
                 help,
-            )),
+            ))
         }
     })
 }

@@ -244,14 +244,15 @@ pub(super) fn read(
     findings: &mut Findings,
 ) -> Option<ReadLink> {
     let DeValue::Table(table) = value.get_ref() else {
-        let fault = match LINK.has(device) {
+        let fault = if LINK.has(device) {
             // [link] rate = …
-            true => Fault::new(
+            Fault::new(
                 Code::WrongType,
                 format!("`{device}` belongs to a device"),
                 "name the device in the table's header: [link.eth0]",
-            ),
-            false => wrong_type(device, "a table", value.get_ref(), "[link.eth0]"),
+            )
+        } else {
+            wrong_type(device, "a table", value.get_ref(), "[link.eth0]")
         };
         findings.add(fault.at(&device_span));
         return None;

@@ -61,13 +61,14 @@ fn uniform(field: &Field, array: &[Spanned<DeValue>]) -> Result<Distribution, Fa
         return Err(field.wrong_type("a duration or two", &example));
     };
     let (first_ns, last_ns) = (time(key, first)?, time(key, last)?);
-    match first_ns <= last_ns {
-        true => Ok(Distribution::Uniform(first_ns, last_ns)),
-        false => Err(Fault::new(
+    if first_ns <= last_ns {
+        Ok(Distribution::Uniform(first_ns, last_ns))
+    } else {
+        Err(Fault::new(
             Code::OutOfRange,
             format!("{key} ends before it starts"),
             format!("write [\"{last}\", \"{first}\"]"),
-        )),
+        ))
     }
 }
 

@@ -252,11 +252,10 @@ fn parse_shape(text: &str) -> Result<u64, Fault> {
         Some((number, "")) => number.times(1000),
         _ => 0,
     };
-    match i64::try_from(milli).is_ok_and(|milli| SHAPE_MILLI.contains(&milli)) {
-        true => Ok(milli),
-        false => {
-            let problem = format!("the shape {text} is out of range");
-            Err(Fault::new(Code::OutOfRange, problem, HELP))
-        }
+    if i64::try_from(milli).is_ok_and(|milli| SHAPE_MILLI.contains(&milli)) {
+        Ok(milli)
+    } else {
+        let problem = format!("the shape {text} is out of range");
+        Err(Fault::new(Code::OutOfRange, problem, HELP))
     }
 }

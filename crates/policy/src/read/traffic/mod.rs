@@ -53,12 +53,11 @@ pub(crate) struct ReadTraffic {
 pub(crate) fn read(text: &str, source: &Text, findings: &mut Findings) -> ReadTraffic {
     let (file, errors) = DeTable::parse_recoverable(text);
     let empty = DeTable::new();
-    let table = match errors.is_empty() {
-        true => file.get_ref(),
-        false => {
-            syntax::report(&errors, source, findings);
-            &empty
-        }
+    let table = if errors.is_empty() {
+        file.get_ref()
+    } else {
+        syntax::report(&errors, source, findings);
+        &empty
     };
     let section = Section::open(table, &FILE, findings);
     let device = host::read_device(&section, findings);

@@ -123,13 +123,14 @@ fn read(table: &DeTable, span: &Span, findings: &mut Findings) -> Option<Station
 fn parse_address(text: &str) -> Result<IpAddr, Fault> {
     let prefix = prefix::parse(text)?;
     let bits = if prefix.addr.is_ipv4() { 32 } else { 128 };
-    match prefix.len == bits {
-        true => Ok(prefix.addr),
-        false => Err(Fault::new(
+    if prefix.len == bits {
+        Ok(prefix.addr)
+    } else {
+        Err(Fault::new(
             Code::BadAddress,
             format!("`{text}` is a network"),
             "a station has one address",
-        )),
+        ))
     }
 }
 

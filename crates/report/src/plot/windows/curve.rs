@@ -58,9 +58,10 @@ fn steps(area: &Area, points: &[(f64, f64)], start: char) -> String {
         let low = values.clone().fold(first, f64::min);
         let high = values.clone().fold(first, f64::max);
         let last = values.next_back().unwrap_or(first);
-        match path.is_empty() {
-            true => drop(write!(path, "{start}{x:.1} {:.1}", area.place(first))),
-            false => drop(write!(path, "H{x:.1}V{:.1}", area.place(first))),
+        if path.is_empty() {
+            let _ = write!(path, "{start}{x:.1} {:.1}", area.place(first));
+        } else {
+            let _ = write!(path, "H{x:.1}V{:.1}", area.place(first));
         }
         for value in [low, high, last] {
             if column > 1 {

@@ -44,10 +44,7 @@ impl Runs {
         let is_signed = ["error_", "_difference_"]
             .iter()
             .any(|part| metric.contains(part));
-        let size = |value: f64| match is_signed {
-            true => value.abs(),
-            false => value,
-        };
+        let size = |value: f64| if is_signed { value.abs() } else { value };
         let in_run = |run: &Report| {
             run.rows
                 .iter()

@@ -68,9 +68,10 @@ impl Line {
             .iter()
             .filter_map(|figure| figure.of(runs, column.scheduler, &cases, show))
             .collect();
-        match figures.is_empty() {
-            true => "–".to_owned(),
-            false => figures.join(" / "),
+        if figures.is_empty() {
+            "–".to_owned()
+        } else {
+            figures.join(" / ")
         }
     }
 }

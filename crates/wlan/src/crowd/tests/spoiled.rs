@@ -31,9 +31,10 @@ fn come() -> impl Strategy<Value = Come> {
 
 /// The sender for the tested receiver.
 fn sender(aggregated: bool, key: Key, number: u64) -> Sender {
-    let purpose = match aggregated {
-        true => Purpose::CROWD_SUM,
-        false => Purpose::CROWD,
+    let purpose = if aggregated {
+        Purpose::CROWD_SUM
+    } else {
+        Purpose::CROWD
     };
     Sender::new(key, purpose, number, 1)
 }
@@ -49,17 +50,17 @@ proptest! {
         aggregated: bool,
         all in prop::collection::vec((come(), any::<bool>()), 1..60),
     ) {
-        let mut terminal = match aggregated {
-            true => told_terminal(1),
-            false => terminal(1),
+        let mut terminal = if aggregated {
+            told_terminal(1)
+        } else {
+            terminal(1)
         };
-        let body = match aggregated {
-            true => {
-                let entry = Entry { number: 2, activity: gets(1000) };
-                let head = Head { within_ms: 60_000, ..Head::default() };
-                sum::write(head, std::iter::once(entry), &mut [0; BODY_MAX_BYTES]).to_vec()
-            }
-            false => Report { activity: gets(1000), within_ms: 60_000 }.to_bytes().to_vec(),
+        let body = if aggregated {
+            let entry = Entry { number: 2, activity: gets(1000) };
+            let head = Head { within_ms: 60_000, ..Head::default() };
+            sum::write(head, std::iter::once(entry), &mut [0; BODY_MAX_BYTES]).to_vec()
+        } else {
+            Report { activity: gets(1000), within_ms: 60_000 }.to_bytes().to_vec()
         };
         let number = if aggregated { AGGREGATOR } else { 2 };
         let from = place(number);
@@ -69,9 +70,10 @@ proptest! {
         let expected = terminal.period(0, gets(1000));
         let mut aggregator = Aggregator::new(0, own(AGGREGATOR), 0);
         for ((come, is_next), n) in all.into_iter().zip(1..) {
-            let base = match is_next {
-                true => seal(&mut member, &body),
-                false => first.clone(),
+            let base = if is_next {
+                seal(&mut member, &body)
+            } else {
+                first.clone()
             };
             let datagram = match come {
                 Come::Changed(bit) => {

@@ -154,10 +154,8 @@ enum Step {
 }
 
 fn address() -> impl Strategy<Value = Address> {
-    (any::<bool>(), 0..6u8).prop_map(|(is_mac, number)| match is_mac {
-        true => mac(number),
-        false => ip(number),
-    })
+    (any::<bool>(), 0..6u8)
+        .prop_map(|(is_mac, number)| if is_mac { mac(number) } else { ip(number) })
 }
 
 fn step() -> impl Strategy<Value = Step> {

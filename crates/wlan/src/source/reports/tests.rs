@@ -175,9 +175,10 @@ proptest! {
         actions.clear();
         for (now, (at, how, is_next)) in spoils.into_iter().enumerate() {
             let now_ns = now as u64 * INTERVAL_NS;
-            let mut spoiled = match is_next {
-                true => sender.seal(&report(1, 900).to_bytes(), &mut datagram).unwrap().to_vec(),
-                false => first.clone(),
+            let mut spoiled = if is_next {
+                sender.seal(&report(1, 900).to_bytes(), &mut datagram).unwrap().to_vec()
+            } else {
+                first.clone()
             };
             match how {
                 0 => spoiled[at % first.len()] ^= 1 << (at % 8),

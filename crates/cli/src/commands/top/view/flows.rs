@@ -31,9 +31,10 @@ pub fn rows(sample: &Sample, meter: &mut Meter) -> Rows {
     for (link, flows) in sampled {
         rows.extend(flows.iter().map(|flow| row(link, flow, meter)));
     }
-    match rows.is_empty() {
-        true => Err("no flow has clocks of its own; they are for classes with per_flow".to_owned()),
-        false => Ok(rows),
+    if rows.is_empty() {
+        Err("no flow has clocks of its own; they are for classes with per_flow".to_owned())
+    } else {
+        Ok(rows)
     }
 }
 

@@ -24,9 +24,10 @@ pub const COLUMNS: &[Column] = columns! {
 
 pub fn rows(sample: &Sample, meter: &mut Meter) -> Rows {
     let links = &sample.status.links;
-    match links.is_empty() {
-        true => Err("no links are managed".to_owned()),
-        false => Ok(links.iter().map(|link| row(link, meter)).collect()),
+    if links.is_empty() {
+        Err("no links are managed".to_owned())
+    } else {
+        Ok(links.iter().map(|link| row(link, meter)).collect())
     }
 }
 

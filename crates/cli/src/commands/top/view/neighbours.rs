@@ -27,9 +27,10 @@ pub fn rows(sample: &Sample) -> Rows {
         rows.extend(own(group));
         rows.extend(group.neighbours.iter().map(|other| row(group, other)));
     }
-    match rows.is_empty() {
-        true => Err("taktd has heard of no neighbours".to_owned()),
-        false => Ok(rows),
+    if rows.is_empty() {
+        Err("taktd has heard of no neighbours".to_owned())
+    } else {
+        Ok(rows)
     }
 }
 

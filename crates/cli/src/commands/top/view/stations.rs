@@ -27,9 +27,10 @@ pub fn rows(sample: &Sample, meter: &mut Meter) -> Rows {
         let stations = link.radio.iter().flat_map(|radio| &radio.stations);
         rows.extend(stations.map(|station| row(link, station, meter)));
     }
-    match rows.is_empty() {
-        true => Err("no link has stations".to_owned()),
-        false => Ok(rows),
+    if rows.is_empty() {
+        Err("no link has stations".to_owned())
+    } else {
+        Ok(rows)
     }
 }
 

@@ -29,9 +29,10 @@ pub const COLUMNS: &[Column] = columns! {
 
 pub fn rows(sample: &Sample, meter: &mut Meter) -> Rows {
     let tasks = &sample.status.tasks;
-    match tasks.is_empty() {
-        true => Err("no tasks are on the beat".to_owned()),
-        false => Ok(tasks.iter().map(|task| row(task, meter)).collect()),
+    if tasks.is_empty() {
+        Err("no tasks are on the beat".to_owned())
+    } else {
+        Ok(tasks.iter().map(|task| row(task, meter)).collect())
     }
 }
 
