@@ -474,7 +474,7 @@ static inline int takt_beat_ask(struct takt_beat *beat, struct takt_beat_line *l
 	if (connect(s, (const struct sockaddr *)&address, sizeof(address))) {
 		close(s);
 		return takt_beat_fail(beat, -ENOTCONN,
-				      "taktd does not run; start it as root: taktd");
+				      "taktd is not running; start it as root: taktd");
 	}
 	while (sent < line->length) {
 		ssize_t n = send(s, line->text + sent, line->length - sent, MSG_NOSIGNAL);

@@ -36,7 +36,7 @@ pub enum JoinError {
 impl fmt::Display for JoinError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::NotRunning => write!(f, "taktd does not run; start it as root: taktd"),
+            Self::NotRunning => write!(f, "taktd is not running; start it as root: taktd"),
             Self::Refused { message, fix } => write!(f, "{message}; {fix}"),
             Self::Failed(error) => write!(f, "speaking to taktd: {error}"),
         }

@@ -64,7 +64,7 @@ fn it_compiles_as_c11_and_as_cxx_and_works_without_takt() {
     for compiler in compilers.iter().filter(there) {
         let program = compile(dir.path(), compiler, &absent);
         let said = run(&program, &[]);
-        let not_running = "taktd does not run; start it as root: taktd";
+        let not_running = "taktd is not running; start it as root: taktd";
         let expected = format!(
             "join {} {not_running}\nslack 1\nread {}\njob 0 deadline 0\noverran 0\nlost 0\nwaited 1\n\
              leave 0 {not_running}\n",

@@ -36,7 +36,7 @@ Exit codes:
   4  the host was changed by someone else
   5  a device of the policy is not there yet";
 
-/// Gives every packet and every thread its moment: one policy file, an unmodified kernel.
+/// Schedules packets and threads by one policy file, on an unmodified kernel.
 #[derive(Debug, Parser)]
 #[command(name = "takt", version, after_help = NOTES)]
 pub struct Cli {
@@ -57,11 +57,11 @@ pub enum Output {
 
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Read a policy and report its errors; the host is not touched.
+    /// Check a policy and report its errors; change nothing on the host.
     ///
-    /// With --kernel it also says whether that kernel could carry the policy out: exit code 3 if
-    /// not. It takes the kernel to be built with all that its version has. With --explain, and
-    /// run by root, it tries on the running kernel what the policy needs; nothing of it stays.
+    /// With --kernel, also report whether that kernel can carry the policy out, and exit with code
+    /// 3 if not. The kernel is assumed to have every feature of its version. With --explain, as
+    /// root, test what the policy needs on the running kernel, and remove the test objects.
     #[command(
         after_help = "Examples:\n  takt check examples/media-server.toml\n  takt check \
                       examples/media-server.toml --kernel 6.1 --explain"
@@ -73,21 +73,21 @@ pub enum Command {
         /// Check it for this kernel, as `uname -r` prints it, or its beginning (such as 6.1).
         #[arg(long, value_name = "RELEASE", value_parser = kernel)]
         kernel: Option<Kernel>,
-        /// Say which backend each link gets, why, and what it does not keep; without --kernel on
-        /// the running one.
+        /// Show which backend each link gets, why, and what it does not support; without
+        /// --kernel, on the running kernel.
         #[arg(long)]
         explain: bool,
     },
 
-    /// Make this host follow a policy: all of it, or nothing.
+    /// Apply a policy to this host, completely or not at all.
     ///
-    /// Devices that an earlier policy named and this one does not are given
-    /// back. Classes that stay keep their queues; nothing queued is lost.
+    /// Devices that only the previous policy names are restored.
+    /// Classes that stay keep their queues; no queued packet is lost.
     ///
-    /// With --confirm it is on trial: only Enter or `yes` at the terminal, or `takt confirm` from
-    /// any session, keeps it. Anything else typed, Ctrl-C, `takt cancel` and the end of its time
-    /// take it back, also if takt is killed. Input that is no terminal is not read. Meanwhile no
-    /// other policy is applied on the host.
+    /// With --confirm the policy is on trial: only Enter or `yes` at the terminal, or `takt
+    /// confirm` from any session, keeps it. Any other input, Ctrl-C, `takt cancel` and the timeout
+    /// revert it, even if takt is killed. Standard input is read only if it is a terminal. During
+    /// the trial no other policy can be applied on the host.
     #[command(
         after_help = "Examples:\n  takt apply policy.toml --dry-run\n  takt apply policy.toml --confirm 120s"
     )]
@@ -95,35 +95,35 @@ pub enum Command {
         /// The policy: a file, a directory with policy.toml and policy.d/*.toml, or - for standard
         /// input.
         file: PathBuf,
-        /// Say what would be done, and the difference to the policy in force; change nothing.
+        /// Show what would be done, and the difference to the policy in force; change nothing.
         #[arg(long)]
         dry_run: bool,
         /// Replace a qdisc that another program or an administrator set up; `revert` puts it back.
         #[arg(long)]
         replace: bool,
-        /// Restore the state before, unless the policy is confirmed within this time, from 1s to 1h
-        /// (such as 120s or 2m).
+        /// Restore the previous state unless the policy is confirmed within this time, from 1s to
+        /// 1h (such as 120s or 2m).
         #[arg(long, value_name = "TIME", value_parser = patience, conflicts_with = "dry_run")]
         confirm: Option<Duration>,
     },
 
     /// Keep the policy that `takt apply --confirm` has put on trial.
     ///
-    /// From any session of root's, while its time lasts.
+    /// From any session of root, before the timeout.
     #[command(after_help = "Example:\n  takt confirm")]
     Confirm,
 
-    /// Take the policy back that `takt apply --confirm` has put on trial, now.
+    /// Revert the policy that `takt apply --confirm` has put on trial.
     ///
-    /// From any session of root's in its network namespace. The policy before is in force again;
-    /// changes by other programs are left alone and named.
+    /// From any session of root in the policy's network namespace. The previous policy is in force
+    /// again; changes by other programs are reported and left alone.
     #[command(after_help = "Example:\n  takt cancel")]
     Cancel,
 
     /// Show the managed links and their classes, and the beats, with counters.
     ///
-    /// All of it is of one moment, unless another takt is at work for longer than 2 s: then
-    /// `changing` comes first, with that process, and no problem is reported.
+    /// The output is one consistent snapshot, unless another takt has been changing the host for
+    /// more than 2 s: then `changing` names that process first, and no problem is reported.
     #[command(
         after_help = "Examples:\n  takt status --flows\n  takt status --tasks\n  takt status --output json | jq \
                       '.tasks[] | [.name, .lateness.p99_ns]'"
@@ -132,8 +132,8 @@ pub enum Command {
         /// Also show every flow that has clocks of its own.
         #[arg(long)]
         flows: bool,
-        /// Also show every task on the beat: its lateness, the time it used, and the time stolen
-        /// from it.
+        /// Also show every task on the beat: its lateness, the time it used, and
+        /// the time it lost.
         #[arg(long)]
         tasks: bool,
     },
@@ -141,8 +141,8 @@ pub enum Command {
     /// Show links, classes, flows, stations, neighbours and tasks with their rates, queues and
     /// lateness, until `q`.
     ///
-    /// `?` shows the keys. Needs no colour, and 80 columns; at fewer it shows fewer columns.
-    /// Columns and units: docs/top.md.
+    /// `?` shows the keys. It works without colours and in 80 columns; narrower terminals show
+    /// fewer columns. Columns and units: docs/top.md.
     #[command(
         after_help = "Examples:\n  takt top\n  takt top tasks --interval 500ms\n  takt top classes \
                       --batch -n 2"
@@ -152,7 +152,7 @@ pub enum Command {
     /// Write a trace of a few seconds for ui.perfetto.dev: queues, rates and packets held, lateness
     /// and slots of tasks, windows of TCP flows.
     ///
-    /// Samples of what `status` and `flows` count, in Chrome's JSON format. Tracks and units:
+    /// It samples the counters of `status` and `flows`, in Chrome's JSON format. Tracks and units:
     /// docs/trace.md.
     #[command(
         after_help = "Examples:\n  takt trace --out link.json\n  takt trace --duration 20s --interval \
@@ -160,24 +160,26 @@ pub enum Command {
     )]
     Trace(Trace),
 
-    /// Print what `status` counts, in OpenMetrics' format: for Prometheus and what reads the same.
+    /// Print the counters of `status` in the OpenMetrics format, for Prometheus and compatible
+    /// readers.
     ///
-    /// One row for each device, class, tenant and task of the policy, never for a flow. With --file
-    /// for the textfile collector of node_exporter, from a timer. The names: docs/metrics.md.
+    /// One series for each device, class, tenant and task of the policy, never for a flow. Use
+    /// --file for the textfile collector of node_exporter, from a timer. Names: docs/metrics.md.
     #[command(
         after_help = "Examples:\n  takt metrics\n  takt metrics --file /var/lib/prometheus/node-exporter/takt.prom"
     )]
     Metrics {
-        /// Write them to this file, which readers see whole at any time.
+        /// Write them to this file, which is replaced atomically.
         #[arg(long)]
         file: Option<PathBuf>,
     },
 
-    /// Look at TCP flows: windows and their bounds, round trips, rates, queues, and what happens to
-    /// them.
+    /// Show TCP flows: windows and their bounds, round trips, rates, queues
+    /// and events.
     ///
     /// All flows of this network namespace, of all users; nothing about them is changed. Without
-    /// options the current flows. Columns, units and the format of recordings: docs/flows.md.
+    /// options it shows the current flows. Columns, units and the format of recordings:
+    /// docs/flows.md.
     #[command(
         args_conflicts_with_subcommands = true,
         after_help = "Examples:\n  takt flows\n  takt flows --watch --port 5201\n  takt flows \
@@ -187,12 +189,12 @@ pub enum Command {
     )]
     Flows(Flows),
 
-    /// Give every device of this network namespace back as it was found, and every thread
+    /// Restore every device of this network namespace, and return every thread
     /// to the kernel's own scheduler.
     #[command(after_help = "Example:\n  takt revert")]
     Revert,
 
-    /// Try each feature on the running kernel and say what is missing.
+    /// Test each feature on the running kernel and report what is missing.
     #[command(
         after_help = "Examples:\n  takt doctor\n  takt doctor --output json | jq '.features[] | \
                       select(.works | not)'"
@@ -220,17 +222,17 @@ pub enum Command {
     #[command(after_help = "Example:\n  takt schema > policy.schema.json")]
     Schema,
 
-    /// Say which traffic is background, while programs run.
+    /// Register traffic as background while programs run.
     ///
     /// It goes to the class with `match = [{ registered = true }]`. Every user may register
-    /// destinations of its own sockets. Needs a running taktd.
+    /// destinations of their own sockets. Needs a running taktd.
     #[command(
         subcommand,
         after_help = "Examples:\n  takt background add 192.0.2.10:873\n  takt background list"
     )]
     Background(Background),
 
-    /// Give stations their weights by hand, and look at them.
+    /// Set and list the weights of stations.
     ///
     /// For links of the policy in force that `[radio]` applies to. A weight set by hand stays until
     /// it is forgotten, whatever reports say.
@@ -240,14 +242,14 @@ pub enum Command {
     )]
     Station(Station),
 
-    /// Keys for the reports of clients to access points.
+    /// Make the key for the reports of clients to access points.
     #[command(
         subcommand,
         after_help = "Example:\n  takt radio key /etc/takt/radio.key"
     )]
     Radio(Radio),
 
-    /// The terminals that share the air, and their throughput.
+    /// Show the terminals that share the air, and make their key.
     #[command(
         subcommand,
         after_help = "Examples:\n  takt crowd key /etc/takt/crowd.key\n  takt crowd neighbours"
@@ -258,8 +260,8 @@ pub enum Command {
     ///
     /// In the background the program and its children get a control group of their own, below the
     /// one that takt was started in, and get the processor and the disk when no other program uses
-    /// them. On the beat its first thread has the budget of every period for itself, at the same
-    /// time of each. Without privileges both need a running taktd. The exit status is the
+    /// them. On the beat its first thread gets its budget in every period, always at the same
+    /// offset. Without privileges both need a running taktd. The exit status is the
     /// program's.
     #[command(
         after_help = "Examples:\n  takt run --background -- rsync -a /home backup:/\n  takt run \
@@ -277,11 +279,11 @@ pub enum Command {
         command: Vec<OsString>,
     },
 
-    /// Do for links what BPF cannot: keep them in stock of gap frames, and wake queues that the
-    /// background's gate blocks on other processors, from an idle one.
+    /// Run the helper of links: supply gap frames, and wake queues that
+    /// the background's gate blocks on other processors.
     ///
-    /// `takt apply` starts one of these by itself, which ends when no link needs it. In the
-    /// foreground it is for init systems, and stays. Each network namespace has one.
+    /// `takt apply` starts a helper by itself, which exits when no link needs it. In the
+    /// foreground, for init systems, it keeps running. Each network namespace has one helper.
     #[command(after_help = "Example:\n  takt feed")]
     Feed {
         /// End when no link needs it.
@@ -304,7 +306,7 @@ pub enum Command {
     )]
     Sim(Passed),
 
-    /// Keep a policy's tasks with SCHED_FIFO, on a kernel that cannot load their scheduler. Runs the
+    /// Run a policy's tasks with SCHED_FIFO, on a kernel without sched_ext. Runs the
     /// program takt-dispatch beside takt.
     #[command(
         disable_help_flag = true,
@@ -312,23 +314,23 @@ pub enum Command {
     )]
     Dispatch(Passed),
 
-    /// Give many hosts one policy, in waves that end by themselves. Runs the program takt-fleet
-    /// beside takt.
+    /// Roll one policy out to many hosts, in waves that stop on failure. Runs the program
+    /// takt-fleet beside takt.
     #[command(
         disable_help_flag = true,
         after_help = "Examples:\n  takt fleet status\n  takt fleet --help"
     )]
     Fleet(Passed),
 
-    /// Measure Takt and its peers on this very machine, in namespaces of its own. Runs the program
-    /// takt-lab beside takt.
+    /// Measure Takt and its peers on this machine, in separate network namespaces. Runs the
+    /// program takt-lab beside takt.
     #[command(
         disable_help_flag = true,
         after_help = "Examples:\n  takt bench\n  takt bench --help"
     )]
     Bench(Passed),
 
-    /// Boot a real kernel in an emulator and try Takt there. Runs the program takt-lab beside
+    /// Boot a real kernel in an emulator and run Takt there. Runs the program takt-lab beside
     /// takt.
     #[command(
         disable_help_flag = true,
@@ -336,10 +338,10 @@ pub enum Command {
     )]
     Lab(Passed),
 
-    /// Print completions of this command line for a shell to read.
+    /// Print shell completions.
     ///
-    /// The shell asks takt itself at each Tab, so it knows devices, experiments and what can be
-    /// explained, also behind `takt sim`, `takt fleet` and the others.
+    /// The shell asks takt at each Tab, so it completes devices, experiments and words for
+    /// `takt explain`, also behind `takt sim`, `takt fleet` and the others.
     #[command(after_help = "Examples:\n  takt completions bash > \
                       ~/.local/share/bash-completion/completions/takt\n  source <(takt completions \
                       zsh)\n  takt completions fish > ~/.config/fish/completions/takt.fish")]
@@ -352,14 +354,14 @@ pub enum Command {
     /// directory.
     #[command(after_help = "Example:\n  takt man ~/.local/share/man/man1")]
     Man {
-        /// It must exist.
+        /// The directory, which must exist.
         directory: PathBuf,
     },
 }
 
 #[derive(Debug, Subcommand)]
 pub enum Background {
-    /// Register a destination: its traffic is background, running connections included.
+    /// Register a destination: its traffic becomes background, including running connections.
     #[command(
         after_help = "Examples:\n  takt background add 192.0.2.10:873\n  takt background add \
                       '[2001:db8::1]:873' --for 2h"
@@ -370,30 +372,30 @@ pub enum Background {
         destination: String,
         #[command(flatten)]
         sockets: Sockets,
-        /// Take it back after this time, such as 90s, 30m or 2h.
+        /// Remove it after this time, such as 90s, 30m or 2h.
         #[arg(long = "for", value_name = "TIME", value_parser = lifetime)]
         lifetime: Option<Duration>,
     },
 
-    /// Take a registration back.
+    /// Remove a registration.
     #[command(after_help = "Example:\n  takt background remove 192.0.2.10:873")]
     Remove {
-        /// As it was registered.
+        /// The destination, as it was registered.
         #[arg(value_name = "ADDR:PORT")]
         destination: String,
         #[command(flatten)]
         sockets: Sockets,
     },
 
-    /// List what is registered in this network namespace, for you or everyone;
-    /// as root, all of it.
+    /// List the registrations in this network namespace, your own and those
+    /// for everyone; as root, all.
     #[command(after_help = "Example:\n  takt background list")]
     List,
 }
 
 #[derive(Debug, Subcommand)]
 pub enum Station {
-    /// Set the weight of a station by its strength of connection.
+    /// Set the weight of a station by its signal strength.
     #[command(
         after_help = "Examples:\n  takt station set 02:00:00:00:01:00 --snr 12.5\n  takt station \
                       set 192.0.2.7 --snr=-3 --device wlan0"
@@ -402,8 +404,8 @@ pub enum Station {
         /// A MAC address where the device has Ethernet headers, else an IP address.
         #[arg(value_name = "ADDR")]
         address: Address,
-        /// The strength of its connection in dB, from -20 to 60; the policy's law makes a
-        /// weight of it.
+        /// Its signal-to-noise ratio in dB, from -20 to 60; the policy's law
+        /// turns it into a weight.
         #[arg(long, value_name = "DB", value_parser = parse_decibel, allow_hyphen_values = true)]
         snr: i32,
         /// On this link only.
@@ -411,7 +413,7 @@ pub enum Station {
         device: Option<String>,
     },
 
-    /// List stations, their weights and what was sent to them.
+    /// List stations, their weights and the traffic sent to them.
     #[command(
         after_help = "Examples:\n  takt station list\n  takt station list --output json | jq \
                       '.links[].stations[] | [.address, .applied_ppm]'"
@@ -422,7 +424,7 @@ pub enum Station {
         device: Option<String>,
     },
 
-    /// Take back what was set by hand.
+    /// Remove a weight that was set by hand.
     #[command(after_help = "Example:\n  takt station forget 02:00:00:00:01:00")]
     Forget {
         #[arg(value_name = "ADDR")]
@@ -450,7 +452,7 @@ pub enum Radio {
 pub enum Crowd {
     /// List the terminals of the group, their throughput, and counters of datagrams.
     ///
-    /// From taktd's reports; it has to run in this network namespace.
+    /// From taktd's reports; taktd must run in this network namespace.
     #[command(
         after_help = "Examples:\n  takt crowd neighbours\n  takt crowd neighbours --output json | \
                       jq '.neighbourhoods[].neighbours[] | [.name, .rate_bytes_ps]'"
@@ -468,8 +470,7 @@ pub enum Crowd {
     },
 }
 
-/// The owner of the sockets; by default the caller.
-/// What a program beside takt is asked for.
+/// The arguments of a program beside takt.
 #[derive(Debug, Args)]
 pub struct Passed {
     /// The program's own arguments.
@@ -481,12 +482,13 @@ pub struct Passed {
     pub arguments: Vec<OsString>,
 }
 
+/// The owner of the sockets; by default the caller.
 #[derive(Debug, Args)]
 pub struct Sockets {
-    /// Those of another user, by name or number; for root.
+    /// Of another user's sockets, by name or number; root only.
     #[arg(long, value_name = "NAME")]
     pub user: Option<String>,
-    /// All packets, forwarded ones included; for root.
+    /// Of all packets, including forwarded ones; root only.
     #[arg(long, conflicts_with = "user")]
     pub everyone: bool,
 }
@@ -500,14 +502,14 @@ pub struct Beat {
     /// How long it runs in each period, such as 8ms.
     #[arg(long, value_name = "TIME", value_parser = parse_duration, required = false, requires = "period")]
     pub budget: u64,
-    /// When in its period; by default where there is room.
+    /// The offset within its period; by default wherever there is room.
     #[arg(long, value_name = "TIME", value_parser = parse_exact, requires = "period")]
     pub offset: Option<ExactTime>,
-    /// Release it so much before its beat, or by what is learned with `auto`; the library waits out
-    /// the rest on the processor.
+    /// Release it this long before its beat, or by a learned time with `auto`; the
+    /// library spins until the beat.
     #[arg(long, value_name = "TIME", value_parser = lead, requires = "period")]
     pub lead: Option<Lead>,
-    /// What happens when it has used its budget up and goes on; by default `demote`.
+    /// What happens when it exceeds its budget; by default `demote`.
     #[arg(long, value_enum, requires = "period")]
     pub overrun: Option<Overrun>,
     /// Share the budget with the other members of this group: each hands over to the
@@ -517,7 +519,7 @@ pub struct Beat {
     /// Which member this is, and of how many, such as 2/3.
     #[arg(long, value_name = "K/N", value_parser = member, requires = "group")]
     pub member: Option<(u32, u32)>,
-    /// Which member goes next; by default the order's.
+    /// Which member runs next; by default the next in order.
     #[arg(long, value_enum, requires = "group")]
     pub handoff: Option<Handoff>,
 }
@@ -630,7 +632,7 @@ fn member(text: &str) -> Result<(u32, u32), String> {
         .and_then(|(member, of)| Some((member.parse().ok()?, of.parse().ok()?)));
     match numbers {
         Some((member, of)) if (1..=of).contains(&member) => Ok((member, of)),
-        _ => Err("write which member it is, and of how many, such as 2/3".to_owned()),
+        _ => Err("write the member's number and the number of members, such as 2/3".to_owned()),
     }
 }
 

@@ -14,15 +14,15 @@ use crate::{args::Output, exit::Exit, reasons::Reason};
 
 /// Of a device without IP.
 pub const WITHOUT_IP: &str =
-    "its packets are not IP: no packet can be classified there, and CoDel is off";
+    "its packets are not IP, so they cannot be classified, and CoDel is off";
 
 /// Of a link below devices whose packets it cannot read: one line.
 pub fn opaque(devices: &[String]) -> String {
     match devices {
         [] => String::new(),
         devices => format!(
-            "packets of {} are in classes by what is outside: their own headers are sealed; a link on \
-             that device reads them\n",
+            "packets of {} are classified by their outer headers; a link on that \
+             device can read the inner ones\n",
             devices.join(", ")
         ),
     }

@@ -20,10 +20,10 @@ pub(crate) fn check(dst: &str, port: u32) -> Result<SocketAddr, Refusal> {
         ))
     };
     if address.is_unspecified() {
-        return refused("it is no receiver's address");
+        return refused("it is not the address of one receiver");
     }
     if address.is_multicast() || address == Ipv4Addr::BROADCAST {
-        return refused("many receive it");
+        return refused("it has many receivers");
     }
     match u16::try_from(port) {
         Ok(1..) => Ok(SocketAddr::new(address, port as u16)),

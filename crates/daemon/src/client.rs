@@ -30,7 +30,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 #[derive(Debug, Error)]
 pub enum AskError {
     /// No process listens at [`SOCKET`].
-    #[error("taktd does not run; start it as root: taktd")]
+    #[error("taktd is not running; start it as root: taktd")]
     NotRunning,
     /// It refused the request.
     #[error(transparent)]
@@ -46,8 +46,8 @@ pub fn ask(request: &Request) -> Result<Done, AskError> {
         io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused => AskError::NotRunning,
         io::ErrorKind::WouldBlock => AskError::Failed(io::Error::new(
             io::ErrorKind::TimedOut,
-            "other programs connect without end, and its turn did not come; root is not in their \
-             way",
+            "taktd accepts no connection, because other programs open too many; root has \
+             connections of its own",
         )),
         _ => AskError::Failed(error),
     })?;

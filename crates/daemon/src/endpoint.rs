@@ -162,7 +162,7 @@ fn lock(dir: &Path) -> Result<Flock<File>, Error> {
         }
     }
     Err(Error::file(dir)(io::Error::other(
-        "it does not stay: several taktds start and end there",
+        "it keeps changing: several taktds start and end there",
     )))
 }
 

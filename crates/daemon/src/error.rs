@@ -20,8 +20,8 @@ pub enum Error {
     },
     /// A file that is not taktd's is in the place of its socket or its lock.
     #[error(
-        "{} is {kind} of user {uid} with mode {mode:o}, not taktd's; see who made it, and \
-         remove it",
+        "{} is {kind} of user {uid} with mode {mode:o}, not taktd's; find out who created \
+         it, and remove it",
         path.display()
     )]
     Foreign {
@@ -36,7 +36,7 @@ pub enum Error {
     },
     /// systemd passed a socket that taktd has no use for.
     #[error(
-        "systemd passed descriptor {fd}{}, which is none of taktd's sockets; its socket units have \
+        "systemd passed descriptor {fd}{}, which is not one of taktd's sockets; its socket units have \
          ListenStream={SOCKET}, {VARLINK_SOCKET} and {ROOT_SOCKET}",
         path.as_ref().map(|path| format!(", a socket at {},", path.display())).unwrap_or_default()
     )]

@@ -1,5 +1,6 @@
-//! `taktd`: programs declare to it, without privileges, which of their traffic is background,
-//! and
+//! `taktd` does for programs without privileges what takes privileges: it registers background
+//! traffic, gives threads reservations on the beat, and keeps the policy in force.
+
 mod activated;
 mod address;
 mod admission;

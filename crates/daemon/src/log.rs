@@ -30,7 +30,7 @@ const PREFIX: &str = "TAKT";
 /// The value of [`VARIABLE`] is no filter.
 #[derive(Debug, Error)]
 #[error(
-    "{VARIABLE}={text} is no filter: {part:?} is no level; write a level (off, error, warn, info, \
+    "{VARIABLE}={text} is not a filter: {part:?} is not a level; write a level (off, error, warn, info, \
      debug, trace), or levels of modules such as warn,takt_daemon::devices=debug"
 )]
 pub struct BadFilter {

@@ -51,7 +51,7 @@ impl Protocol {
 pub enum Request {
     /// Declare traffic to a destination to be background.
     Add(Add),
-    /// Take a registration back.
+    /// Remove a registration.
     Remove(Remove),
     /// What is registered.
     List(NoTerms),

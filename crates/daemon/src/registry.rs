@@ -63,7 +63,7 @@ impl Registry {
         Err(Refusal::new(
             Code::TooFast,
             format!(
-                "user {uid} asks too often: {} requests at once and {} a second are answered",
+                "user {uid} sends too many requests: at most {} at once and {} per second are answered",
                 rate.burst(),
                 rate.per_second_count()
             ),
@@ -85,8 +85,8 @@ impl Registry {
             Some(lifetime_s) => {
                 return Err(Refusal::new(
                     Code::BadLifetime,
-                    format!("{lifetime_s} s is no lifetime"),
-                    "a lifetime is from one second to a year; without one it is unlimited",
+                    format!("{lifetime_s} s is not a valid lifetime"),
+                    "a lifetime lasts from one second to a year; without one the registration is unlimited",
                 ));
             }
         };
@@ -234,7 +234,7 @@ impl Registry {
                      {of_users} of {}",
                     ROOM.users_max
                 ),
-                "take one back, or give them lifetimes",
+                "remove one, or register with lifetimes",
             ));
         }
         // Those that are on always leave room: their number is limited.
@@ -282,17 +282,17 @@ fn whose(caller: Caller, user: Option<u32>, everyone: bool) -> Result<Whose, Ref
         (None, true) if caller.uid == 0 => Ok(Whose::Everyone),
         (Some(_), true) => Err(Refusal::new(
             Code::Malformed,
-            "one user and everyone exclude each other",
+            "a user and everyone exclude each other",
             "name a user, or everyone",
         )),
         (Some(u32::MAX), false) => Err(Refusal::new(
             Code::Malformed,
             format!("there is no user {}", u32::MAX),
-            "name a user that there is",
+            "name an existing user",
         )),
         _ => Err(Refusal::new(
             Code::NotYours,
-            "these are someone else's sockets",
+            "these sockets belong to another user",
             "leave the user out to register for your own sockets; root may do so for others",
         )),
     }

@@ -71,15 +71,15 @@ impl Daemon {
                 if self.groups.is_full() {
                     return Err(Refusal::new(
                         Code::TooMany,
-                        "taktd looks after as many control groups as it takes",
-                        "end programs that run in the background, in groups of their own",
+                        "taktd manages too many control groups",
+                        "end some of the programs that run in the background",
                     ));
                 }
                 let group = join(&client.stream).map_err(|reason| {
                     Refusal::new(
                         Code::Failed,
                         reason,
-                        "root may look at what taktd can do there",
+                        "ask root to check what taktd may do there",
                     )
                 })?;
                 self.groups.insert(group.clone());
@@ -167,8 +167,8 @@ fn asker(stream: &UnixStream) -> Result<peer::Process, Refusal> {
     peer::Process::of(stream).map_err(|error| {
         Refusal::new(
             Code::Failed,
-            format!("the process that asks is not known: {error}"),
-            "root may look at what taktd can do there",
+            format!("identifying the requesting process: {error}"),
+            "ask root to check what taktd may do there",
         )
     })
 }
@@ -177,12 +177,12 @@ fn asker(stream: &UnixStream) -> Result<peer::Process, Refusal> {
 fn join(stream: &UnixStream) -> Result<PathBuf, String> {
     let process = peer::Process::of(stream).map_err(|error| error.to_string())?;
     if !process.is_alive() {
-        return Err("the process that asked for it cannot be seen from here".to_owned());
+        return Err("the requesting process is not visible from here".to_owned());
     }
     let group = background::join(process.pid).map_err(|error| error.to_string())?;
     if process.is_alive() {
         Ok(group)
     } else {
-        Err("the process that asked for it has ended".to_owned())
+        Err("the requesting process has ended".to_owned())
     }
 }

@@ -474,7 +474,7 @@ fn refuse(stream: &mut UnixStream, speaks: Protocol, refusal: Refusal) {
 fn busy() -> Refusal {
     Refusal::new(
         Code::Busy,
-        "taktd has as many clients as it takes",
+        "taktd has too many clients",
         "close connections after use, and try again",
     )
 }

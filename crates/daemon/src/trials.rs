@@ -49,7 +49,7 @@ fn take_back(mut trial: Pending) {
     let policy = trial.policy().to_owned();
     match trial.take_back() {
         Ok(Stage::TakenBack { left, .. }) => {
-            warn!("policy {policy} was taken back: it was not confirmed, and its takt was gone");
+            warn!("policy {policy} was reverted: it was not confirmed, and its takt was gone");
             left.iter().for_each(|left| warn!("left alone: {left}"));
         }
         Ok(_) => info!("policy {policy} was decided meanwhile"),

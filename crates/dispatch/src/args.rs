@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Parser, Subcommand, ValueEnum};
 
-/// Keep a policy's time-slot tables on a kernel that cannot load a scheduler: one without
-/// sched_ext, or with PREEMPT_RT. The threads have SCHED_FIFO in their slots, and are ordinary
+/// Run a policy's time-slot tables on a kernel that cannot load a scheduler: one
+/// without sched_ext, or with PREEMPT_RT. Threads have SCHED_FIFO in their slots, and are ordinary
 /// threads outside of them.
 #[derive(Debug, Parser)]
 #[command(
@@ -25,24 +25,24 @@ pub struct Cli {
 
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Keep the tables until SIGTERM or SIGINT; then every thread is again as it was.
+    /// Run the tables until SIGTERM or SIGINT; then restore every thread.
     Run {
-        /// The policy: a file, or a directory of files. Its links are not looked at.
+        /// The policy: a file, or a directory of files. Its links are ignored.
         policy: PathBuf,
         /// The SCHED_FIFO priority of the dispatcher; the threads have one less in their slots. 70
         /// is above the kernel's threads for interrupts, 50.
         #[arg(long, default_value_t = 70, value_parser = clap::value_parser!(u8).range(2..=98))]
         priority: u8,
     },
-    /// Print the tables that `run` would keep, and change nothing.
+    /// Print the tables that `run` would use, and change nothing.
     Check {
         /// The policy: a file, or a directory of files.
         policy: PathBuf,
     },
-    /// What is kept now, and how well.
+    /// Show the running tables, and how exact they are.
     Status,
-    /// Restore threads that a dispatcher left as they were in their slots. `run` does it by itself
-    /// when it ends; this is for one that was killed with its supervisor.
+    /// Restore threads that a dispatcher left with the settings of their slots. `run` does
+    /// so when it ends; this is for one that was killed with its supervisor.
     Release,
 }
 

@@ -17,21 +17,21 @@ pub enum Error {
     },
     #[error("only root may give threads SCHED_FIFO: sudo takt dispatch run …")]
     NotRoot,
-    #[error("another dispatcher runs already; `takt dispatch status` shows it")]
+    #[error("another dispatcher is already running; `takt dispatch status` shows it")]
     Running,
     #[error(
-        "the kernel's own scheduler keeps tasks of a policy now: `takt revert` first, or apply this \
+        "takt's scheduler in the kernel already runs tasks of a policy: `takt revert` first, or apply this \
          policy with `takt apply`"
     )]
     KernelKeepsTasks,
     #[error(
-        "this process may not have SCHED_FIFO: its control group has no realtime time \
+        "this process may not use SCHED_FIFO: its control group has no realtime time \
          (cpu.rt_runtime_us), or RLIMIT_RTPRIO forbids it"
     )]
     NoRealtime,
     #[error("the keeper {how}; {restored} threads that it left in their slots were restored")]
     Keeper { restored: usize, how: &'static str },
-    #[error("no dispatcher runs here; `takt dispatch run POLICY` starts one")]
+    #[error("no dispatcher is running here; `takt dispatch run POLICY` starts one")]
     NotRunning,
 }
 

@@ -224,7 +224,7 @@ fn files() -> Vec<PathBuf> {
 fn assert_nothing_left() {
     let left = ["jobs", "lock"].map(|name| Path::new(FOLDER).join(name));
     assert_eq!(files(), left);
-    assert!(said(&dispatch(&["status"])).contains("no dispatcher runs here"));
+    assert!(said(&dispatch(&["status"])).contains("no dispatcher is running here"));
 }
 
 #[test]
@@ -241,7 +241,7 @@ fn threads_have_their_class_in_their_slots_and_nothing_is_left() {
     assert_eq!(cpus_of(first.tid), [0]);
     let again = dispatch(&["run", policy.path().to_str().unwrap()]);
     assert_eq!(again.status.code(), Some(1));
-    assert!(said(&again).contains("another dispatcher runs already"));
+    assert!(said(&again).contains("another dispatcher is already running"));
 
     kill(dispatcher.supervisor(), Signal::SIGTERM).unwrap();
     assert_eq!(dispatcher.ended(), (Some(0), String::new()));

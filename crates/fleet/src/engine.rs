@@ -121,7 +121,7 @@ fn check_mode(file: &std::path::Path) -> Result<(), EngineError> {
     match found.mode() & 0o077 {
         0 => Ok(()),
         _ => Err(EngineError(format!(
-            "others than its owner can read {}; chmod 600 {0}",
+            "users other than its owner can read {}; chmod 600 {0}",
             file.display()
         ))),
     }
@@ -131,7 +131,7 @@ fn servers(urls: &str) -> Result<Vec<async_nats::ServerAddr>, EngineError> {
     let parse = |url: &str| {
         url.trim()
             .parse()
-            .map_err(|error| EngineError(format!("{:?} is no address: {error}", shown(url))))
+            .map_err(|error| EngineError(format!("{:?} is not an address: {error}", shown(url))))
     };
     urls.split(',').map(parse).collect()
 }
@@ -264,7 +264,7 @@ impl Engine for HostEngine {
         }
         let subject = format!("$KV.{}.{}", self.buckets.hosts, self.identity);
         let told = timeout(PATIENCE, self.client.publish(subject, bytes.into())).await;
-        let told = told.map_err(|_| "the engine takes no reports".to_owned())?;
+        let told = told.map_err(|_| "the engine accepts no reports".to_owned())?;
         told.map_err(|e| e.to_string())
     }
 }

@@ -111,8 +111,8 @@ fn describe(lost: &[&&Member], wave: usize) -> String {
         .take(NAMED_MAX)
         .map(|member| match &member.state {
             State::Failed(why) => format!("{}: {why}", member.id),
-            State::Waiting => format!("{}: has not begun in time", member.id),
-            State::Trying => format!("{}: fell silent on trial", member.id),
+            State::Waiting => format!("{}: did not start in time", member.id),
+            State::Trying => format!("{}: stopped reporting during its trial", member.id),
             State::Kept => member.id.clone(),
         });
     let named = named.collect::<Vec<_>>().join("; ");
@@ -120,10 +120,7 @@ fn describe(lost: &[&&Member], wave: usize) -> String {
         0 => String::new(),
         more => format!("; and {more} more"),
     };
-    format!(
-        "{} of {wave} hosts did not keep it: {named}{more}",
-        lost.len()
-    )
+    format!("{} of {wave} hosts failed: {named}{more}", lost.len())
 }
 
 #[cfg(test)]

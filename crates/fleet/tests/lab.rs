@@ -41,7 +41,7 @@ fn bad_policies_stay_with_their_canaries() {
 
     let good = part(&told, "good");
     assert!(
-        good.contains("all: every host that is there keeps it"),
+        good.contains("all: every host that is there runs it"),
         "{whole}"
     );
     for host in ["h1", "h2", "h3"] {

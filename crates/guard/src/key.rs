@@ -41,21 +41,21 @@ pub enum KeyError {
     },
     /// The file holds something else, or more.
     #[error(
-        "{path} is no key of 64 hexadecimal digits; `takt radio key FILE` and `takt crowd key FILE` make one"
+        "{path} is not a key of 64 hexadecimal digits; `takt radio key FILE` and `takt crowd key FILE` make one"
     )]
     NoKey {
         /// The key file's path.
         path: PathBuf,
     },
     /// A directory, a device or a pipe.
-    #[error("{path} is no regular file, so it holds no key")]
+    #[error("{path} is not a regular file")]
     NoFile {
         /// The key file's path.
         path: PathBuf,
     },
     /// The file's mode gives its group or others access.
     #[error(
-        "{path} has mode {mode:04o}, so others than its owner can get at the key; chmod 600 {path}"
+        "{path} has mode {mode:04o}, so users other than its owner can read the key; chmod 600 {path}"
     )]
     Public {
         /// The key file's path.
@@ -65,8 +65,8 @@ pub enum KeyError {
     },
     /// Another user owns the file, so that user knows the key and can replace it.
     #[error(
-        "{path} belongs to user {uid}, and a key has to be root's or one's own (mode {mode:04o}); if \
-         no other knows it, chown root {path}"
+        "{path} belongs to user {uid}, and a key must belong to root or to its user (mode {mode:04o}); \
+         if nobody else knows it, chown root {path}"
     )]
     Foreign {
         /// The key file's path.
@@ -77,7 +77,7 @@ pub enum KeyError {
         mode: u32,
     },
     /// /dev/urandom cannot be read, and nothing was written.
-    #[error("the kernel has no random numbers: {0}")]
+    #[error("reading random numbers from the kernel: {0}")]
     NoRandom(io::Error),
 }
 

@@ -30,10 +30,7 @@ impl error::Error for Error {
 
 /// A change failed half-way, and undoing it failed in part.
 #[derive(Debug, thiserror::Error)]
-#[error(
-    "{first}; and taking back what had been done before that failed, too: {}",
-    list(also)
-)]
+#[error("{first}; undoing the earlier steps failed, too: {}", list(also))]
 pub struct NotTakenBack {
     /// The first error.
     pub first: Error,
@@ -81,7 +78,7 @@ mod tests {
         assert!(matches!(alone.of(), Some(OsError::File { .. })));
         assert_eq!(
             file("a").after([file("b"), file("c")]).to_string(),
-            "a: entity not found; and taking back what had been done before that failed, too: \
+            "a: entity not found; undoing the earlier steps failed, too: \
              b: entity not found; c: entity not found"
         );
     }

@@ -48,26 +48,26 @@ enum Command {
     /// Print the definition of TaktPolicy, in JSON.
     Crd,
 
-    /// Roll TaktPolicies out to the fleet, until a signal.
+    /// Run the controller, which rolls TaktPolicies out to the fleet.
     Controller {
         #[command(flatten)]
         fleet: Fleet,
-        /// The key that signs.
+        /// The signing key.
         #[arg(long, value_name = "FILE")]
         key: PathBuf,
-        /// Where it keeps what must not be forgotten.
+        /// The state directory.
         #[arg(
             long,
             value_name = "DIR",
             default_value = "/var/lib/takt/fleet-operator"
         )]
         state: PathBuf,
-        /// Where probes are answered.
+        /// The address for probes.
         #[arg(long, value_name = "ADDRESS", default_value = "0.0.0.0:9125")]
         listen: SocketAddr,
     },
 
-    /// Be the agent of this node in the fleet: takt-fleet's, with labels of the node's object.
+    /// Run the agent of takt-fleet on this node, with labels from its Node object.
     Agent {
         /// The node's name.
         #[arg(long, value_name = "NAME")]
@@ -75,7 +75,7 @@ enum Command {
         /// A label of the fleet, and the node's label with its value, as NAME=KEY; may be repeated.
         #[arg(long, value_name = "LABEL", value_parser = mapping)]
         node_label: Vec<Mapping>,
-        /// Where it keeps what must not be forgotten.
+        /// The state directory.
         #[arg(long, value_name = "DIR", default_value = "/var/lib/takt/fleet")]
         state: PathBuf,
         /// More options of takt-fleet agent.
@@ -83,7 +83,7 @@ enum Command {
         rest: Vec<String>,
     },
 
-    /// Limit what this node's pods send to their kubernetes.io/egress-bandwidth, until a signal.
+    /// Limit what this node's pods send to their kubernetes.io/egress-bandwidth.
     Bandwidth {
         /// The node's name.
         #[arg(long, value_name = "NAME")]
@@ -91,13 +91,13 @@ enum Command {
         /// The takt that applies policies [default: the one beside this program, else on the path].
         #[arg(long, value_name = "FILE")]
         takt: Option<PathBuf>,
-        /// Where the node's processes are listed.
+        /// The proc file system of the node.
         #[arg(long, value_name = "DIR", default_value = "/proc")]
         proc: PathBuf,
-        /// For the policies of pods.
+        /// The directory for the policies of pods.
         #[arg(long, value_name = "DIR", default_value = "/run/takt-kubernetes")]
         state: PathBuf,
-        /// Where probes are answered, and /status tells of each pod.
+        /// The address for probes, and for /status, which reports each pod.
         #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:9126")]
         listen: SocketAddr,
     },
@@ -105,7 +105,7 @@ enum Command {
 
 #[derive(Debug, Args)]
 struct Fleet {
-    /// The NATS server, or several with commas between them.
+    /// The NATS server, or several separated by commas.
     #[arg(long, value_name = "URL")]
     engine: String,
     /// The fleet's name.
@@ -114,7 +114,7 @@ struct Fleet {
     /// A file with the credentials of a NATS user.
     #[arg(long, value_name = "FILE")]
     credentials: Option<PathBuf>,
-    /// A file with the certificates that the server's comes from.
+    /// A file with CA certificates, to verify the server with.
     #[arg(long, value_name = "FILE")]
     ca: Option<PathBuf>,
 }

@@ -14,8 +14,8 @@ const DIGITS_MAX: usize = 30;
 pub enum BadRate {
     /// It is no quantity.
     #[error(
-        "{0:?} is no quantity; write bits per second as a number with k, M, G, T, P, Ki, Mi, Gi \
-         and so on behind it, such as 10M"
+        "{0:?} is not a quantity; write bits per second as a number with a suffix k, M, G, \
+         T, P, Ki, Mi, Gi and so on, such as 10M"
     )]
     NoQuantity(String),
     /// Kubernetes takes none below a kilobit per second.

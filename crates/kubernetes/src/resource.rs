@@ -31,7 +31,7 @@ pub const FINALIZER: &str = "fleet.takt/policy";
 )]
 #[serde(rename_all = "camelCase")]
 pub struct PolicySpec {
-    /// The hosts: `all`, or terms with commas between them, such as zone=a|b,kernel>=6.16. It
+    /// The hosts: `all`, or terms separated by commas, such as zone=a|b,kernel>=6.16. It
     /// cannot be changed: the hosts that it selected would keep what they have.
     #[schemars(extend("x-kubernetes-validations" = [{
         "rule": "self == oldSelf",
@@ -41,7 +41,7 @@ pub struct PolicySpec {
     /// The policy, in TOML, as `takt check` reads it.
     #[schemars(length(min = 1, max = 262144))]
     pub policy: String,
-    /// What has to be true of each host at the end of its trial.
+    /// The condition that each host must meet at the end of its trial.
     #[serde(default = "sound")]
     pub health: String,
     /// The waves.
@@ -50,7 +50,7 @@ pub struct PolicySpec {
     /// No host begins, and no wave is released.
     #[serde(default)]
     pub paused: bool,
-    /// Why, for the history. A policy that was taken back is tried again when it is changed.
+    /// The reason, for the history. A policy that was taken back is tried again when it is changed.
     #[serde(default)]
     pub note: String,
 }
@@ -59,15 +59,15 @@ pub struct PolicySpec {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Waves {
-    /// The first wave's share of the hosts; one at least.
+    /// The first wave's share of the hosts; at least one host.
     pub canary: String,
     /// What each later wave adds.
     pub step: String,
-    /// Each host has it on trial for so long, from 1s to 55m.
+    /// The hold time: how long each host has it on trial, from 1s to 55m.
     pub hold: String,
     /// How long to wait for a host's report after its trial.
     pub grace: String,
-    /// The share of a wave that may fail or fall silent.
+    /// The share of a wave that may fail or stop reporting.
     pub tolerate: String,
 }
 
@@ -117,7 +117,7 @@ pub struct PolicyStatus {
 /// A status in one word.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum Phase {
-    /// Not looked at, or the engine or its hosts are not there.
+    /// Not looked at, or the engine or its hosts are not reachable.
     #[default]
     Waiting,
     /// It is wrong, another object has the same hosts, or a kernel could not carry it out.
@@ -128,7 +128,7 @@ pub enum Phase {
     Paused,
     /// Every host that is there keeps it.
     Complete,
-    /// A wave did not keep it: all hosts have what they had before.
+    /// A wave failed: all hosts were rolled back.
     TakenBack,
     /// Another signer pushed to these hosts, or took it back.
     Superseded,

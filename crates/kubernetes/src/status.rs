@@ -204,10 +204,10 @@ mod tests {
 
     #[test]
     fn what_is_taken_back_says_why() {
-        let halted = Ended::Halted(PROGRESS, "1 of 2 hosts did not keep it".to_owned());
+        let halted = Ended::Halted(PROGRESS, "1 of 2 hosts failed".to_owned());
         let status = staged(&PolicyStatus::default(), Stage::Ended(halted), "t1");
         assert_eq!(status.phase, Phase::TakenBack);
-        assert_eq!(status.why, "1 of 2 hosts did not keep it");
+        assert_eq!(status.why, "1 of 2 hosts failed");
         assert_eq!(condition(&status, "Complete"), ("False", "TakenBack", "t1"));
     }
 

@@ -249,7 +249,7 @@ The number may have a decimal fraction: \"2.5gbit\". Number and unit stand toget
 blank. A bare number is refused: tc would read it as bits per second, others as kilobits.
 ";
 RateNotPositive = "takt::policy::rate_not_positive": "
-A rate is what a class may send, so it is more than nothing. A class at rate zero would hold its
+A rate is what a class may send, so it must be positive. A class at rate zero would hold its
 packets for ever. To keep traffic back, give its class a low rate or priority = \"background\"; to
 stop it, use a firewall.
 ";

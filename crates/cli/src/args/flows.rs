@@ -11,16 +11,16 @@ use super::span;
 pub struct Flows {
     #[command(subcommand)]
     pub command: Option<FlowsCommand>,
-    /// Go on until Ctrl-C, and show events; with `--output json` the lines of a recording.
+    /// Keep running until Ctrl-C, and show events; with `--output json` the lines of a recording.
     #[arg(long)]
     pub watch: bool,
     /// Write samples and events to this file, a JSON object a line, until Ctrl-C.
     #[arg(long, value_name = "FILE")]
     pub record: Option<PathBuf>,
-    /// How often to look, from 10ms to 3600s. Events have times of their own.
+    /// The sampling interval, from 10ms to 3600s. Events have their own timestamps.
     #[arg(long, value_name = "TIME", default_value = "1s", value_parser = interval)]
     pub interval: Duration,
-    /// End after this time.
+    /// Stop after this time.
     #[arg(long, value_name = "TIME", value_parser = span, requires = "going-on")]
     pub duration: Option<Duration>,
     /// Only flows with this port at either end; may be repeated.
@@ -41,7 +41,8 @@ pub enum FlowsCommand {
     Plot {
         /// The recording.
         file: PathBuf,
-        /// The page, one file that loads nothing; the recording's name with .html, without.
+        /// The page, a single file without external resources [default: the recording's name with
+        /// .html].
         #[arg(long, short, value_name = "FILE")]
         out: Option<PathBuf>,
     },

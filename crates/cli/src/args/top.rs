@@ -11,18 +11,18 @@ pub struct Top {
     /// The view to begin with.
     #[arg(value_enum, default_value_t)]
     pub view: View,
-    /// Between two samples, from 100ms to 60s.
+    /// The sampling interval, from 100ms to 60s.
     #[arg(long, value_name = "TIME", default_value = "1s", value_parser = interval)]
     pub interval: Duration,
     /// Print the view as text, sample after sample, without a terminal; with `--output json` an
     /// object a line. The first sample has no rates.
     #[arg(long)]
     pub batch: bool,
-    /// End after so many samples.
+    /// Stop after this many samples.
     #[arg(long, short = 'n', value_name = "COUNT", requires = "batch",
         value_parser = clap::value_parser!(u64).range(1..))]
     pub count: Option<u64>,
-    /// Only rows with this text, in letters of either case.
+    /// Only rows with this text, ignoring case.
     #[arg(
         long,
         value_name = "TEXT",

@@ -8,13 +8,13 @@ use super::span;
 
 #[derive(Debug, Args)]
 pub struct Trace {
-    /// The trace. An old file of yours is replaced once the new one is whole.
+    /// The output file. An existing file of yours is replaced once the trace is complete.
     #[arg(long, short, value_name = "FILE")]
     pub out: PathBuf,
-    /// For how long, from 1s to 60s; Ctrl-C ends it sooner.
+    /// The duration, from 1s to 60s; Ctrl-C stops it sooner.
     #[arg(long, value_name = "TIME", default_value = "5s", value_parser = duration)]
     pub duration: Duration,
-    /// Between two samples, from 10ms to 1s.
+    /// The sampling interval, from 10ms to 1s.
     #[arg(long, value_name = "TIME", default_value = "50ms", value_parser = interval)]
     pub interval: Duration,
 }

@@ -179,9 +179,9 @@ fn show(policy: &Policy, applied: &Applied, planned: Planned, output: Output) {
             .map(|task| describe_displaced(task, dry_run));
         let radio = applied.radio.then(|| {
             if dry_run {
-                "radio: taktd would see to it while it runs\n".to_owned()
+                "radio: taktd would manage it while it runs\n".to_owned()
             } else {
-                "radio: taktd sees to it while it runs\n".to_owned()
+                "radio: taktd manages it while it runs\n".to_owned()
             }
         });
         let crowd = applied.crowd.map(|action| {
@@ -239,7 +239,7 @@ fn describe_displaced(task: &Displaced, dry_run: bool) -> String {
 /// The changes of congestion windows, done or planned.
 pub fn describe_crowd(action: CrowdAction, dry_run: bool) -> &'static str {
     match (action, dry_run) {
-        (CrowdAction::Joined, false) => "joined; taktd sees to its reports while it runs",
+        (CrowdAction::Joined, false) => "joined; taktd sends its reports while it runs",
         (CrowdAction::Joined, true) => "would be joined",
         (CrowdAction::Updated, false) => "updated",
         (CrowdAction::Updated, true) => "would be updated",

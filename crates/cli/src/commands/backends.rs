@@ -68,8 +68,8 @@ impl Backends {
     /// On another one, of which nothing but the release is known.
     pub fn on(policy: &Policy, kernel: Kernel) -> Self {
         let not_tried = format!(
-            "only the release of Linux {} is known; options that it was built without would be \
-             missing there",
+            "of Linux {} only the release is known; a kernel built without some \
+             options would lack them",
             kernel.release
         );
         Self::of(

@@ -17,7 +17,7 @@ const OTHER_VERSION: &str = "taktd is of another version; start it again";
 
 fn shown(listed: &ListedCrowd) -> String {
     if listed.neighbourhoods.is_empty() {
-        "taktd hears of no group here; apply a policy with [crowd]\n".to_owned()
+        "taktd knows no group here; apply a policy with [crowd]\n".to_owned()
     } else {
         listed.neighbourhoods.iter().map(of_group).collect()
     }

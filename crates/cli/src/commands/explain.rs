@@ -12,7 +12,7 @@ pub fn run(code: Option<&str>, output: Output) -> Exit {
         return Exit::Done;
     };
     let Some(found) = reasons::find(code) else {
-        let message = format!("there is nothing called {code}; `takt explain` lists what there is");
+        let message = format!("unknown code or word {code}; `takt explain` lists all of them");
         return print::failure(output, Exit::Invalid, &message);
     };
     print::result(output, &found, |found| {
@@ -47,5 +47,5 @@ fn list(entries: &[Entry]) -> String {
             text += &format!("  {name:<28} {title}\n");
         }
     }
-    text + "`takt explain NAME` says more, also of every word that an output shows.\n"
+    text + "`takt explain NAME` says more, also about every word in takt's output.\n"
 }

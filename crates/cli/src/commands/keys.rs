@@ -27,8 +27,8 @@ pub fn check(policy: &mut Policy, unreadable: Unreadable) -> Result<(), Diagnost
             // The key is in order, as far as this user can see.
             (Ok(Examined::Unread), Unreadable::Warned) => {}
             (Ok(Examined::Hidden), Unreadable::Warned) => {
-                let message = format!("whether there is a key {} cannot be seen", path.display());
-                policy.warn_of_key(of, message, "root can see it: sudo takt check");
+                let message = format!("the key {} cannot be checked", path.display());
+                policy.warn_of_key(of, message, "root can check it: sudo takt check");
             }
             (Ok(_), Unreadable::Refused) => {
                 let message = format!("the key {} cannot be read", path.display());
@@ -46,7 +46,7 @@ fn help(of: KeyOf, error: &KeyError) -> String {
     };
     match error {
         KeyError::File { path, .. } => format!(
-            "`takt {group} key {}` makes one for a new group; a group that exists has one to copy",
+            "`takt {group} key {}` makes one for a new group; for an existing group copy its key",
             path.display()
         ),
         _ => "its owner alone may read and write it, and that is root".to_owned(),

@@ -62,8 +62,8 @@ pub fn run(name: &str, words: &[&str], arguments: &[OsString], output: Output) -
 fn explain(name: &str, program: &Path, error: &io::Error) -> String {
     match error.kind() {
         io::ErrorKind::NotFound => format!(
-            "{name} is neither beside takt nor on the path; packages have it, and `make build` \
-             makes it"
+            "{name} is neither beside takt nor in PATH; install its package, \
+             or run `make build`"
         ),
         _ => format!("starting {}: {error}", program.display()),
     }

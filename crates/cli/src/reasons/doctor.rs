@@ -2,22 +2,22 @@
 
 super::reasons! {
 PRIVILEGES = "takt::doctor::privileges" ["privileges"]: "
-Takt changes devices and loads programs, for which it needs root or CAP_NET_ADMIN, CAP_PERFMON
-and CAP_BPF, in the host's own user namespace and with no filter or security module in the way, and
-files that it may open. Without them doctor cannot tell what else is missing.
+Takt changes devices and loads programs. It needs root, or CAP_NET_ADMIN, CAP_PERFMON and CAP_BPF,
+in the host's initial user namespace. No seccomp filter or security module may forbid it, and it
+must be able to open files. Without them doctor cannot tell what else is missing.
 ";
 NETLINK = "takt::doctor::netlink" ["netlink"]: "
-A route socket is how takt asks the kernel about devices and queueing disciplines. A sandbox that
-forbids AF_NETLINK is the usual reason for having none.
+Takt queries devices and queueing disciplines through a route socket. If there is none, a sandbox
+usually forbids AF_NETLINK.
 ";
 BPFFS = "takt::doctor::bpffs" ["bpffs"]: "
-Programs are pinned in the BPF file system: `mount -t bpf bpf /sys/fs/bpf`. Without it nothing could
-stay in force after `takt apply` has ended.
+Programs are pinned in the BPF file system: `mount -t bpf bpf /sys/fs/bpf`. Without it nothing can
+stay in force after `takt apply` has exited.
 ";
 PACING = "takt::doctor::pacing" ["pacing"]: "
 The queueing discipline is a BPF program, for which Linux 6.16 or newer with CONFIG_NET_SCH_BPF,
-CONFIG_BPF_SYSCALL and CONFIG_DEBUG_INFO_BTF is needed. Without it there are no links: neither pacing,
-background nor stations.
+CONFIG_BPF_SYSCALL and CONFIG_DEBUG_INFO_BTF is needed. Without it links have no pacing, background
+traffic or stations.
 ";
 CODEL = "takt::doctor::codel" ["codel"]: "
 The backend `tree` manages queues by the kernel's own codel and fq_codel (CONFIG_NET_SCH_CODEL,
@@ -50,17 +50,17 @@ Bounds on the windows of TCP flows are a congestion control written in BPF: Linu
 CONFIG_BPF_SYSCALL and CONFIG_DEBUG_INFO_BTF.
 ";
 FILTERED = "takt::doctor::swallowed" ["filtered", "swallowed"]: "
-The driver drops PAUSE frames that the host sends, or the device has no wire of its own: pacing =
-\"gap\" would send its gap frames to nowhere. pacing = \"timer\" works on every device.
+The driver drops PAUSE frames that the host sends, or the device has no wire of its own, so the gap
+frames of pacing = \"gap\" would have no effect. pacing = \"timer\" works on every device.
 ";
 BACKLOG = "takt::doctor::backlog" ["softirq", "backlog"]: "
-Packets of devices without NAPI of their own are processed in an interrupt's aftermath, before any
-thread, so they take from beats. The kernel argument thread_backlog_napi (Linux 6.10) has threads do
-that, which go after beats.
+Packets of devices without NAPI of their own are processed in softirqs, before any thread, so they
+take time from beats. With the kernel argument thread_backlog_napi (Linux 6.10) threads process
+them, which run after beats.
 ";
 BELOW = "takt::doctor::below" ["below"]: "
-The wireless driver keeps its own queues below the queueing discipline, which then never sees a
-backlog and has nothing to decide. Shape a little below what the air carries, on the gateway before
-the access point (docs/radio.md).
+The wireless driver keeps its own queues below the queueing discipline, which then has no backlog to
+schedule. Shape slightly below the rate of the air, on the gateway before the access point
+(docs/radio.md).
 ";
 }

@@ -3,15 +3,15 @@
 super::reasons! {
 DROPPED = "takt::status::dropped" ["dropped", "dropped_packets", "dropped_packets_ps", "dropped_bytes"]: "
 Packets that found the queue of their class, flow or station full (queue_packets), or the link's
-store of 65,534. A sender that keeps no pace and hears of no losses, such as UDP, fills any queue; a
-longer one only adds delay. Of datagrams to taktd: the kernel dropped them unread, because more came
-than are read.
+store of 65,534. A sender without congestion control, such as UDP, fills any queue; a longer one
+only adds delay. Of datagrams to taktd: the kernel dropped them, because more arrived than taktd
+reads.
 ";
 AQM_DROPPED = "takt::status::aqm_dropped" ["aqm_dropped_packets", "aqm_dropped_bytes", "aqm"]: "
-Packets that CoDel dropped because their queue stood: its delay was at or above `target` for an
-`interval`. They count as dropped, too, and no longer as enqueued. TCP takes the loss as a sign to send
-less, which keeps the queue short; a few in a thousand are usual. aqm = \"off\" in the class turns it
-off, and the queue grows to queue_packets.
+Packets that CoDel dropped because of a standing queue: its delay was at or above `target` for an
+`interval`. They count as dropped, too, and no longer as enqueued. TCP takes the loss as a sign to
+send less, which keeps the queue short; a few in a thousand are usual. aqm = \"off\" in the class
+turns it off, and the queue grows to queue_packets.
 ";
 AQM_MARKED = "takt::status::aqm_marked" ["aqm_marked_packets", "marked_packets_ps", "ecn"]: "
 Packets that CoDel would have dropped, or that an L4S sender's queue delayed for more than a
@@ -24,35 +24,35 @@ that they said: it took their place. The qdisc counts them as dropped; they are 
 device of a [crowd] with access_point = true.
 ";
 LINE = "takt::status::line" ["rate_min_bps", "rate_max_bps", "reason", "added_delay_ns", "its queue adds"]: "
-The rate that a line that changes has now (rate = { min, base, max }), why, and the delay that its queue
-adds, as reflectors tell. `base`: taktd does not run, or has just begun. `held`: nothing speaks for
-another one. `raised`: it is used up, and delay does not grow. `lowered`: delay has grown. `draining`: it
-is below what the line carries until its queue is empty. `idle`, `unheard`: it is on its way to the base,
-as little is sent, or as no reflector answers.
+The rate that a line that changes has now (rate = { min, base, max }), why, and the delay that its
+queue adds, as reflectors tell. `base`: taktd is not running, or has just started. `held`: nothing
+calls for a change. `raised`: it is used up, and delay does not grow. `lowered`: delay has grown.
+`draining`: it is below what the line carries until its queue is empty. `idle`, `unheard`: it is on
+its way to the base, as little is sent, or as no reflector answers.
 ";
 FLUSHED = "takt::status::flushed" ["flushed", "flushed_packets", "flushed_bytes"]: "
-Packets that were discarded because the device went down, or was taken away. The kernel empties every
+Packets that were discarded because the device went down or was removed. The kernel empties every
 queueing discipline then.
 ";
 HELD = "takt::status::held" ["held", "throttled", "held_packets", "holds", "held_by_tasks_ns", "held_by_link_ns", "waits_for"]: "
 Held is not dropped. Packets of a class in the background wait for one of two things: `task more
-important`, the processor runs a task with a better priority than the one that sent them; `link busy`,
-others have packets for the link. They leave within a millisecond after the task has stopped. Packets
-for a station with weight 0 are throttled until its weight rises. Either way the queue grows up to
-queue_packets, and what comes then is dropped.
+important`, the processor runs a task with a better priority than the one that sent them; `link
+busy`, others have packets for the link. They leave within a millisecond after the task has stopped.
+Packets for a station with weight 0 are throttled until its weight rises. Either way the queue grows
+up to queue_packets, and later packets are dropped.
 ";
 MORE_IMPORTANT = "takt::status::more_important" ["task more important"]: "
-What is in the background waits because a task with a better priority runs on the processor. See
-`takt explain held`; gate = \"open\" in the class has it wait for the link only.
+Background packets wait because a task with a better priority runs on the processor. See `takt
+explain held`; with gate = \"open\" the class waits only for the link.
 ";
 LINK_BUSY = "takt::status::link_busy" ["link busy"]: "
-What is in the background waits because others have packets for the link; it goes last. `floor` in
-the class promises it a little in any case.
+Background packets wait because other classes have packets for the link, and background goes last.
+`floor` guarantees the class a minimum.
 ";
 LATE = "takt::status::late" ["late", "worst late", "late_max_ns"]: "
-The longest that a frame of the class left after the moment its clock named. A frame waits for the one
-before it, for better priorities, and for a timer. The average rate does not suffer: what is late is
-caught up, up to lag_max.
+The longest time between a frame's due time and its departure. A frame waits for the previous one,
+for better priorities, and for a timer. The average rate is kept: the class catches up, up to
+lag_max.
 ";
 SEGMENTS = "takt::status::segments" ["segments", "segment_frames"]: "
 How many frames a packet of the device may have (`gso_max_segs`), by the link's `packets` and `burst`,
@@ -76,72 +76,70 @@ and clock. Slots come free when flows end or rest.
 BEYOND_HORIZON = "takt::status::beyond_horizon" ["beyond_horizon_packets"]: "
 Packets whose departure time (SO_TXTIME, a tc program's tstamp) was further ahead than the link's
 horizon. They were dropped, or with beyond_horizon = \"cap\" left at the horizon's end. Many of them
-mean that the sender counts by another clock: the qdisc goes by CLOCK_MONOTONIC, and converts
-CLOCK_TAI if the socket named it in SO_TXTIME.
+mean that the sender uses another clock: the qdisc uses CLOCK_MONOTONIC, and converts CLOCK_TAI if
+the socket named it in SO_TXTIME.
 ";
 UNDELAYED = "takt::status::undelayed" ["undelayed_packets"]: "
 Packets with a departure time that left without regard to it, since the link held 16,383 others.
 ";
 FORGOTTEN = "takt::status::forgotten" ["forgotten"]: "
-Flows whose slot was given to others: their socket had closed, or they had rested for ten seconds
-and another flow came. A flow that was forgotten starts anew with its next packet; nothing of it was
+Flows whose slot was given to others: their socket was closed, or they were idle for ten seconds and
+another flow came. A forgotten flow gets a new slot with its next packet; none of its packets were
 lost.
 ";
 GAP_MISSED = "takt::status::gap_missed" ["gap_missed"]: "
-Gaps that were filled with two gap frames because one of the exact length was not in stock. Spacing
-is exact all the same.
+Gaps that were filled with two gap frames because none of the exact length was available. Spacing is
+still exact.
 ";
 FALLBACKS = "takt::status::fallbacks" ["fallbacks", "timer (gap feeder behind)"]: "
-Times that the link went on by the timer for a while. Mostly the stock of gap frames ran out, until
-there were some again: the helper was not let run. Give its processor room, or lower the rate. How
-often the processor fell behind is counted by processor_behind as well.
+Times that the link used the timer instead for a while: mostly because it ran out of gap frames, until
+new ones were available. The helper did not get enough CPU time: give it more, or lower the rate. If
+the processor could not fill the wire, processor_behind counts it as well.
 ";
 PROCESSOR_BEHIND = "takt::status::processor_behind" ["processor_behind", "timer (processor behind)"]: "
-Times that the processor could not fill the wire with gap frames in time, and the link went on by the
-timer for a second: the classes would have lost what it did not reach. A gap frame costs about as much
-as a packet. Write pacing = \"timer+gap\", which fills only the last microseconds before a packet, or
-\"timer\".
+Times that the processor could not fill the wire with gap frames in time. The link then uses the timer
+for a second, so that no class loses rate. A gap frame costs about as much as a packet. Write pacing =
+\"timer+gap\", which fills only the last microseconds before a packet, or \"timer\".
 ";
 REFUSED = "takt::status::refused" ["refused"]: "
 Templates of gap frames that were offered by the helper and found the stock full. They cost nothing.
 ";
 NOT_SENDING = "takt::status::not_sending" ["device_state", "has no carrier", "is down"]: "
-The device is down (`ip link set DEVICE up`), or nothing is at the other end of its cable, or it has
-joined no network. The kernel drops what is sent to it before takt sees it, and no counter of takt
-moves. The policy stays, and is in force again as soon as the device sends. A link with pacing =
-\"gap\" goes by the timer until its stock of gap frames is full again.
+The device is down (`ip link set DEVICE up`), has no carrier, or has joined no network. The kernel
+drops packets before takt sees them, so takt's counters do not change. The policy stays, and is in
+force again as soon as the device sends. A link with pacing = \"gap\" goes by the timer until its
+stock of gap frames is full again.
 ";
 DEVICE_GONE = "takt::status::device_gone" ["the device is gone"]: "
 A device that carried a policy does not exist any more. Its counters are kept until `takt revert`, or
 until `takt apply` of a policy without it.
 ";
 NOT_SERVED = "takt::status::not_served" ["the device is back and not served"]: "
-The device of a link went, and another one has its name now, on which takt cannot carry out the
+The device of a link is gone, and another one now has its name, on which takt cannot carry out the
 policy: it is of a kind without Ethernet headers, or carries another program's qdisc. The message
-says which. taktd serves it as soon as that is no longer so; `takt revert` forgets the link.
+says which. taktd manages it as soon as that has changed; `takt revert` forgets the link.
 ";
 WITHOUT_IP = "takt::status::without_ip" ["without_ip"]: "
 The device's packets are not IP: it is a CAN bus, an IEEE 802.15.4 radio or of a similar kind. Takt
-reads no header of theirs, so no match holds and all are of the default class, with its rate. CoDel
-(aqm) is off there: it drops to slow a sender down, and these take no such sign.
+reads none of their headers, so no match applies and all are in the default class, with its rate.
+CoDel (aqm) is off there: it drops packets to slow senders down, and these do not react to loss.
 ";
 OPAQUE = "takt::status::opaque" ["opaque"]: "
-Devices above the link's that seal what they send through it: MACsec encrypts, and tunnels have headers of
-their own before the packets. The link sees what is outside, and classifies by that; for MACsec
-all is of the default class. A link on the device above, such as macsec0 or gre1, reads the packets.
+Devices above the link's that encapsulate what they send through it: MACsec encrypts, and tunnels
+add outer headers. The link classifies by the outer headers; MACsec packets are all in the default
+class. A link on the device above, such as macsec0 or gre1, reads the packets.
 ";
 RECORD_LOST = "takt::status::record_lost" ["lost"]: "
-What takt wrote down of this link or of the tasks is gone from /run/takt or from the kernel's maps.
-The policy stays in force as it is, but names are lost, and so is what stood there before. `takt
-apply` makes a new record.
+Takt's record of this link or of the tasks is gone from /run/takt or from the kernel's maps. The
+policy stays in force, but names and the previous state are lost. `takt apply` writes a new record.
 ";
 HELPER_GONE = "takt::status::helper_gone" ["feeder_running", "opener_running"]: "
-The helper process is not running. Links with pacing = \"gap\" pace by the timer, and what the
-background's gate blocks waits for the processor it was blocked on. `takt apply` starts it again.
+The helper process is not running. Links with pacing = \"gap\" pace by the timer, and packets that
+the background's gate blocks wait for the processor that blocked them. `takt apply` starts it again.
 ";
 RECEIVE_BROKEN = "takt::status::receive_broken" ["works"]: "
-Incoming traffic in the background is meant to go through an ifb that takt made, and that is gone,
-down or changed, or the program that sends packets there was detached. They go straight on, in
-no order. `takt apply` makes it anew.
+Incoming background traffic should go through an ifb that takt created. It is gone, down or changed,
+or the program that redirects packets there was detached. Packets pass without scheduling. `takt
+apply` restores it.
 ";
 }

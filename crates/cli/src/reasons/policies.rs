@@ -4,8 +4,7 @@ super::reasons! {
 DEVICE_MISSING = "takt::device::missing": "
 The policy names a network device that this host does not have, at least not in this network
 namespace. `ip link` lists those it has, with the alternative names (altname) that a policy may use
-as well. The exit code is 5, as the device may appear later:
-takt.service tries again then.
+as well. The exit code is 5, as the device may appear later: takt.service then tries again.
 ";
 TWO_NAMES = "takt::device::two_names": "
 A device has a name and may have alternative ones, which `ip link` shows as altname. A policy may

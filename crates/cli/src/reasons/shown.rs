@@ -17,9 +17,10 @@ SHARES = "takt::shown::shares" [
     "prio", "share_bytes_ps", "capacity_bytes_ps", "is_default",
     "has_stations", "thins_acks", "share", "line", "download_of"
 ]: "
-What a class or tenant may have of its link, as the policy gives it: `rate` is guaranteed, `ceil` is the
-most, `floor` is left to it by all priorities, and of what is spare the better priority takes first (`prio`,
-0 is the best) and equal ones by `weight`. In bytes a second where the kernel counts so.
+What a class or tenant may use of its link, as the policy says: `rate` is guaranteed, `ceil` is the
+maximum, `floor` is served before all priorities. Spare capacity goes to the better priority first
+(`prio`, 0 is the best), and to equal ones by `weight`. In bytes per second where the kernel counts
+bytes.
 ";
 LINKS = "takt::shown::links" [
     "links", "conflict", "kind", "attached", "named", "generation", "policy", "device", "problem", "problems", "note",
@@ -33,10 +34,10 @@ another takt changes the host, `changing` names it.
 BACKENDS = "takt::shown::backends" [
     "backends", "takt", "departure", "tree", "flow", "offers", "lacks", "kernel"
 ]: "
-What carries out a link: `takt`, a queueing discipline written in BPF, which keeps all of a policy;
-`departure`, departure times that fq keeps; `tree`, HTB classes with CoDel; `flow`, rates on sockets.
-The cheapest that keeps what the policy asks for is taken. `lacks` is what the kernel does not have for
-one. docs/policy.md has the table of promises and backends.
+What carries out a link: `takt`, a queueing discipline written in BPF, which supports every policy;
+`departure`, departure times for fq; `tree`, HTB classes with CoDel; `flow`, rates on sockets. Takt
+uses the cheapest that supports the policy. `lacks` is what the kernel lacks for a backend.
+docs/policy.md has the table of promises and backends.
 ";
 UNKEPT = "takt::shown::unkept" [
     "unkept", "not kept", "promise", "refuses", "departure_times", "spacing",
@@ -44,17 +45,18 @@ UNKEPT = "takt::shown::unkept" [
     "queue_management", "local_senders", "link_rate", "class_rates", "floors", "other_protocols",
     "forwarded_packets", "packet_fields", "framing", "frames_of_segments"
 ]: "
-What the policy asks for and the link's backend does not keep, by class (`promise`). One with `refuses`
-keeps the backend from being used, unless the class has best_effort = true. docs/policy.md says what each
-promise is and which backend keeps it.
+What the policy asks for and the link's backend does not support, by class (`promise`). One with
+`refuses` rules the backend out, unless the class has best_effort = true. docs/policy.md describes
+each promise and the backends that support it.
 ";
 BUFFER = "takt::shown::buffer" [
     "device_buffer", "device buffer", "link clock", "bql", "limit_bytes", "ring", "by_device"
 ]: "
-What keeps packets from waiting in the device's own buffer, behind the queueing discipline: the kernel's
+What keeps packets from waiting in the device's buffer, below the queueing discipline: the kernel's
 limit of bytes (BQL), where the driver counts them, or the link's own clock, which is enough where
-the wire is no slower than the link's rate. With rate = \"line\" (by_device) there is no clock: `ring`
-says that the driver counts no bytes, or none yet, so that all of its ring may fill before the link.
+the wire is no slower than the link's rate. With rate = \"line\" (by_device) there is no clock:
+`ring` says that the driver counts no bytes, or none yet, so that all of its ring may fill before
+the link.
 ";
 FLOWS = "takt::shown::flows" [
     "flows", "live", "flow_queues", "socket", "created", "flow_totals", "src", "dst", "src_port", "dst_port", "proto", "from", "to",
@@ -67,8 +69,9 @@ DEPARTURES = "takt::shown::departures" [
     "departures", "departure times", "waiting_packets", "delayed_packets", "gap",
     "gap_bytes", "stocked"
 ]: "
-Packets with a departure time of their own (SO_TXTIME): `delayed` had to wait for it, `waiting` do so
-now. On a link with pacing = \"gap\": frames that fill the time between packets, and the stock of them.
+Packets with a departure time of their own (SO_TXTIME): `delayed` had to wait for it, `waiting` are
+waiting now. On a link with pacing = \"gap\": the frames that fill the time between packets, and
+their supply.
 ";
 BACKGROUND = "takt::shown::background" [
     "nothing", "waits for", "blocked"
@@ -89,19 +92,19 @@ CROWD = "takt::shown::crowd" [
     "rtt_count", "rtt_sum_us", "rtt_min_sum_us", "stand_sum_us", "flow_periods", "limited_periods", "limited_us",
     "batch_packets", "downloads", "forwarded", "usage", "it stands", "lends"
 ]: "
-The terminals of one WLAN that tell each other how they are doing, and what this host's flows achieved:
-bytes delivered, segments sent and lost, sums of round trips and of how long queues stood, and how
-many periods flows had bounds. Bounds follow docs/crowd-law.md.
+The terminals of one WLAN that report to each other, and what this host's flows achieved: bytes
+delivered, segments sent and lost, sums of round trips and of how long queues stood, and how many
+periods flows had bounds. Bounds follow docs/crowd-law.md.
 ";
 BEATS = "takt::shown::beats" [
     "tasks", "ad_hoc_uid", "beat", "beat at", "beat_ns", "cpus", "slots", "frame", "frame_ns", "assigned", "assigned_ppm",
     "free_ppm", "grid_ns", "edges", "tables", "swaps", "begin_ns", "end_ns", "pieces", "offset_ns", "cpu",
     "cpu_share", "running", "thread", "threads", "tid", "runs", "monotonic"
 ]: "
-Tasks run in time slots of a table that repeats every frame, one table a processor: `slots` and the part of
-the frame that is `assigned`, `edges` where a slot began so far, `tables` that were put in force.
-`beat` is when in its period a task starts. Each slot of a task is a piece, from `begin` to `end` in the
-frame.
+Tasks run in time slots of a table that repeats every frame, one table per processor: `slots` and
+the part of the frame that is `assigned`, `edges` where a slot began so far, `tables` that were put
+in force. `beat` is when in its period a task starts. Each slot of a task is a piece, from `begin`
+to `end` in the frame.
 ";
 JOBS = "takt::shown::jobs" [
     "releases", "missed_jobs_ps", "overrun_jobs_ps", "lead_max_ns", "started", "completed", "used_ns", "used_max_ns", "most used", "used", "late p50", "late p99",
@@ -116,24 +119,24 @@ VERDICTS = "takt::shown::verdicts" [
     "verdicts", "missing", "not tried", "tried", "not_tried", "in part", "features", "feature",
     "proof", "capability", "by", "less", "ok", "warnings"
 ]: "
-What `takt doctor` and `takt check --explain` found out by trying: a feature `works`, is `missing` with
-its cause, or was `not tried`, since the process has not the privileges, or the kernel is another one.
-What was not tried may be missing. A capability works if one of its ways does.
+What `takt doctor` and `takt check --explain` found by testing: a feature `works`, is `missing` with
+its cause, or was `not tried`, because the process lacks privileges or the kernel is another one. A
+feature that was not tried may be missing. A capability works if one of its alternatives does.
 ";
 DEVICES = "takt::shown::devices" [
     "offloads", "tso", "gro", "gso", "pause_frames", "pass", "driver", "flow_control", "why",
     "network_threads", "able", "processes", "ext_server", "kept", "ends", "wireless", "cgroup_limits"
 ]: "
 What `takt doctor` says of devices: whether they cut segments into frames themselves (TSO) or merge
-what they receive (GRO), let PAUSE frames `pass`, have their packets processed in threads or are `able`
-to, and where wireless devices keep what waits. `ext_server`: whether the kernel keeps time for ordinary
-threads beside realtime threads that never sleep.
+what they receive (GRO), let PAUSE frames `pass`, have their packets processed in threads or are
+`able` to, and where packets of wireless devices wait. `ext_server`: whether the kernel keeps time
+for ordinary threads beside realtime threads that never sleep.
 ";
 TCP = "takt::shown::tcp" [
     "application", "app", "local", "remote", "rtt", "cwnd", "unsent",
     "held by", "uid", "command", "family", "idle", "sleep"
 ]: "
 TCP flows of this host as `takt flows` and `takt top tcp` show them: the program, both ends, round
-trip and congestion window, what is written and not sent, and what holds the flow back.
+trip and congestion window, unsent data, and what limits the flow.
 ";
 }

@@ -152,11 +152,11 @@ fn what_is_refused_changes_nothing() {
             ("192.0.2.10:0", "not a port"),
             ("192.0.2.10:70000", "not a port"),
             ("backup.example:873", "names are not resolved"),
-            ("224.0.0.1:1", "many receive it"),
-            ("[::]:1", "no receiver's address"),
+            ("224.0.0.1:1", "it has many receivers"),
+            ("[::]:1", "not the address of one receiver"),
             ("2001:db8::1", "[2001:db8::1]:873"),
-            ("192.0.2.10:1 --user 0", "someone else's sockets"),
-            ("192.0.2.10:1 --everyone", "someone else's sockets"),
+            ("192.0.2.10:1 --user 0", "belong to another user"),
+            ("192.0.2.10:1 --everyone", "belong to another user"),
             ("192.0.2.10:1 --user nosuchuser", "there is no user"),
             ("192.0.2.10:1 --for 0s", "write a time"),
         ] {
@@ -200,7 +200,7 @@ fn a_taktd_that_is_killed_leaves_nothing_to_the_next() {
     DEFAULT.run(|| {
         let _wire = quiet_wire();
         takt("background list")
-            .says(&["taktd does not run"])
+            .says(&["taktd is not running"])
             .ends_with(3);
         let daemon = Daemon::start();
         run("taktd")
@@ -215,7 +215,7 @@ fn a_taktd_that_is_killed_leaves_nothing_to_the_next() {
         wait_for(|| entries(REGISTRATIONS) == 1);
         daemon.ends_with(Signal::SIGKILL);
         takt("background list")
-            .says(&["taktd does not run"])
+            .says(&["taktd is not running"])
             .ends_with(3);
         assert_eq!(entries(REGISTRATIONS), 1);
         let daemon = Daemon::start();
@@ -262,7 +262,7 @@ fn programs_run_in_the_background() {
         // Root can do without taktd, others cannot.
         in_background(&mut Command::new("takt"));
         as_alice("run --background -- true")
-            .says(&["taktd does not run"])
+            .says(&["taktd is not running"])
             .ends_with(3);
         let daemon = Daemon::start();
         wait_for(|| groups().is_empty());

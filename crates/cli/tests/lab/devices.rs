@@ -170,9 +170,7 @@ match = { proto = "udp" }
             );
             let all = classes.iter().find(|class| class["name"] == "default");
             assert_eq!(all.unwrap()["enqueued_packets"], 20, "{told:#}");
-            takt("status")
-                .says(&["no packet can be classified there"])
-                .ok();
+            takt("status").says(&["so they cannot be classified"]).ok();
             takt("revert").ok();
         }
         drop(can);

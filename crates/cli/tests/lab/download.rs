@@ -211,7 +211,7 @@ fn nothing_is_left_of_an_apply_that_fails() {
             .ok();
         let before = run("tc filter show dev near1 ingress").ok();
         let failed = apply(&policy("")).ends_with(1);
-        assert!(!failed.stderr.contains("taking back"), "{failed}");
+        assert!(!failed.stderr.contains("undoing"), "{failed}");
         assert_eq!(run("tc filter show dev near1 ingress").ok(), before);
         assert_eq!(run("ip -br link show type ifb").ok(), "");
         assert!(wire.root_qdisc().starts_with("qdisc noqueue"));

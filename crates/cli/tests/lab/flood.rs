@@ -197,7 +197,7 @@ fn changes_no_weight_and_slows_nothing() {
         let wire = Wire::new(1);
         wire.add_address(End::Far, "", "10.1.0.3/24");
         clean();
-        apply(POLICY).says(&["taktd sees to it"]).ok();
+        apply(POLICY).says(&["taktd manages it"]).ok();
         let daemon = Daemon::start();
         fs::create_dir_all(CLIENT).unwrap();
         fs::write(SNR, "10.1.0.2 5\n").unwrap();

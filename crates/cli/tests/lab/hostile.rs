@@ -402,7 +402,7 @@ fn keys_of_others_are_refused_with_their_mode() {
         assert_eq!(seen.stderr, "");
         set_mode(dir, 0o700);
         as_alice(&check)
-            .says(&["a crowd", "cannot be seen", "⚠"])
+            .says(&["a crowd", "cannot be checked", "⚠"])
             .ends_with(0);
         apply(policy).ok();
         takt("revert").ok();
@@ -495,7 +495,7 @@ fn a_helper_that_hangs_holds_nothing_up() {
         // The helper is not needed for that.
         apply(PLAIN).ok();
         takt("revert")
-            .says(&["everything was taken back", &own])
+            .says(&["everything was restored", &own])
             .ends_with(1);
         run("tc qdisc show dev near1").ok();
         kill(helper, Signal::SIGCONT).unwrap();

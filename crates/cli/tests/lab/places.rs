@@ -95,9 +95,13 @@ fn program() {
 fn users_have_places_by_taktd() {
     DEFAULT.run(|| {
         let command = "run --period 40ms --budget 8ms -- true";
-        as_alice(command).says(&["taktd does not run"]).ends_with(3);
+        as_alice(command)
+            .says(&["taktd is not running"])
+            .ends_with(3);
         let _daemon = Daemon::start();
-        as_alice(command).says(&["there are no beats"]).ends_with(2);
+        as_alice(command)
+            .says(&["no policy with a [[task]] is in force"])
+            .ends_with(2);
         apply(&format!("[beats]\njoin = \"all\"\n{BEATS}")).ok();
         as_alice("run --period 40ms --budget 8ms -- id -u")
             .says(&["1000"])

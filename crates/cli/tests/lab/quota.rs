@@ -123,14 +123,25 @@ fn places_cost_what_the_table_reserves() {
         let [alice, alices, bob, bobs, carol] = [ALICE, ALICE, BOB, BOB, CAROL].map(User::start);
         alice.joins(tiny);
         let whole_slot = "takes 20.0 % more: 1 whole slot of 500us in every 2.5ms";
-        let says = ["user 1000 may have 23.4 %", "20.0 % is", whole_slot];
+        let says = [
+            "user 1000 may reserve at most 23.4 %",
+            "20.0 % is reserved",
+            whole_slot,
+        ];
         alices.is_refused(tiny, "too_many", &says);
         bob.joins(tiny);
-        bobs.is_refused(tiny, "too_many", &["user 1001 may have", whole_slot]);
+        bobs.is_refused(
+            tiny,
+            "too_many",
+            &["user 1001 may reserve at most", whole_slot],
+        );
         carol.is_refused(
             tiny,
             "too_many",
-            &["all users together may have 46.8 %", "40.0 % is"],
+            &[
+                "all users together may reserve at most 46.8 %",
+                "40.0 % is reserved",
+            ],
         );
 
         // A lead takes slots as well.

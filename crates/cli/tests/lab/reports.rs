@@ -19,7 +19,7 @@ fn a_client_reports_and_its_weight_follows() {
         let wire = Wire::new(1);
         clean();
         apply(&access_point(REPORTS))
-            .says(&["radio: taktd sees to it"])
+            .says(&["radio: taktd manages it"])
             .ok();
         let daemon = Daemon::start();
         fs::create_dir_all(CLIENT).unwrap();

@@ -215,7 +215,7 @@ fn prometheus_reads_its_metrics() {
         let ended = child.wait_with_output().unwrap();
         assert_eq!(ended.status.code(), Some(1));
         run("env TAKT_LOG=loud taktd")
-            .says(&["TAKT_LOG=loud is no filter"])
+            .says(&["TAKT_LOG=loud is not a filter"])
             .ends_with(2);
         takt("revert").ok();
     });

@@ -186,7 +186,7 @@ fn a_second_administrator_is_told_who_waits_and_how_long() {
             who.as_str(),
             "applied /lab/new.toml",
             "must confirm it within",
-            "`takt confirm` keeps it, `takt cancel` takes it back",
+            "`takt confirm` keeps it, `takt cancel` reverts it",
             "takt explain host::pending",
         ];
         apply(OTHER).says(&refused).ends_with(4);
@@ -365,7 +365,7 @@ fn with_both_killed_status_says_what_to_do() {
             .says(&["takt and its guard were killed"])
             .ends_with(4);
         takt("revert")
-            .says(&["`takt cancel` takes it back"])
+            .says(&["`takt cancel` reverts it"])
             .ends_with(4);
         takt("confirm").ok();
         assert_decided(NEW_BPS);
@@ -374,7 +374,7 @@ fn with_both_killed_status_says_what_to_do() {
             fs::write(NEW_FILE, NEW).unwrap();
             lost("3s");
             thread::sleep(Duration::from_secs(4));
-            takt(command).says(&["was taken back: it was not confirmed, and its takt was gone"]);
+            takt(command).says(&["was reverted: it was not confirmed, and its takt was gone"]);
             assert_eq!(pending(), Value::Null);
             takt("revert").ok();
         }

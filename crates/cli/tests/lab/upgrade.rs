@@ -298,7 +298,7 @@ fn what_cannot_be_handed_over_stays_or_is_taken_back() {
         fs::write(POLICY, PLAIN).unwrap();
         let script = format!("trap '' XFSZ; ulimit -f 0; exec takt apply {POLICY}");
         run_command(Command::new("sh").args(["-c", &script]))
-            .says(&["all was taken back", "not_handed_over"])
+            .says(&["everything was reverted", "not_handed_over"])
             .ends_with(1);
         assert_no_trace();
         wire.assert_passes();

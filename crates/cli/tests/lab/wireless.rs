@@ -87,7 +87,7 @@ fn signals_reach_the_weights_within_two_intervals() {
         let _talk = [1, 2].map(|n| air.station_talks(n));
         air.set_signal(1, -70);
         air.set_signal(2, -70);
-        apply(&policy(DUMP)).says(&["radio: taktd sees to it"]).ok();
+        apply(&policy(DUMP)).says(&["radio: taktd manages it"]).ok();
         let _daemon = Daemon::start();
         let table = Table::open();
         let same = weight_ppm(-70 - NOISE_ASSUMED_DBM);
@@ -276,7 +276,7 @@ fn a_wire_tells_no_signals() {
             .output()
             .unwrap();
         let said = String::from_utf8_lossy(&taktd.stderr);
-        let expected = "taktd: warning: radio: near1 tells no signal: it is not a wireless \
+        let expected = "taktd: warning: radio: near1 reports no signal: it is not a wireless \
              device\n";
         assert_eq!(said, expected);
     });

@@ -152,7 +152,7 @@ fn wish(request: &JoinBeat) -> Result<Option<Wish>, Refusal> {
     let period = time("period", request.period_ns, request.period.as_deref())?;
     match (&request.task, period, request.budget_ns) {
         (Some(_), ..) if on_terms => malformed(
-            "a declared task has its terms in the policy",
+            "the policy sets the terms of a declared task",
             "name a task, or give a period and a budget",
         ),
         (Some(task), ..) => Ok(Some(Wish::Declared {
@@ -245,8 +245,8 @@ fn thread(asker: &impl Asker, tid: Option<u32>) -> Result<u32, Refusal> {
 fn not_a_thread() -> Refusal {
     Refusal::new(
         Code::NotYours,
-        "this is no thread of the process that asks",
-        "each process speaks for its own threads: gettid() is what they are called",
+        "this thread does not belong to the requesting process",
+        "a process can reserve only for its own threads; use the number that gettid() returns",
     )
 }
 
@@ -290,10 +290,10 @@ fn refused(error: JoinError) -> Refusal {
         JoinError::MayNotJoin(_) => (Code::MayNotJoin, "nothing was changed"),
         JoinError::TooMany(_) => (
             Code::TooMany,
-            "ask for less, end another, or have the policy declare the task",
+            "request less, end another reservation, or declare the task in the policy",
         ),
         JoinError::NoRoom(_) => (Code::NoRoom, "nothing was changed"),
-        JoinError::Host(_) => (Code::Failed, "root may look at what taktd can do there"),
+        JoinError::Host(_) => (Code::Failed, "ask root to check what taktd may do there"),
     };
     Refusal::new(code, error.to_string(), fix)
 }

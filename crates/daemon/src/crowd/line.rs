@@ -48,7 +48,7 @@ impl At {
         let v4 = own.and_then(|own| own.v4);
         match (number, v4) {
             (Some(number), Some(v4)) => Ok((Self { index, number, v4 }, name)),
-            _ => Err(format!("{device} has no IPv4 address to speak from")),
+            _ => Err(format!("{device} has no IPv4 address to send from")),
         }
     }
 }

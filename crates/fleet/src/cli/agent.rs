@@ -23,8 +23,8 @@ pub async fn run(
 ) -> Exit {
     let output = common.output;
     if common.pin.is_empty() {
-        let told = "a host obeys the keys that it pins, and none is given: --pin KEY, as `takt \
-                    fleet key FILE` prints it";
+        let told = "no trusted key is given; use --pin KEY, as \
+                    `takt fleet key FILE` prints it";
         return fail(output, Exit::Invalid, &told);
     }
     let identity = identity.unwrap_or_else(host_name);

@@ -34,8 +34,8 @@ Exit codes:
   4  others changed the fleet, or the engine shows what is not to be trusted
   5  the engine or a host is not there";
 
-/// Gives many hosts one policy, in waves: a host that cannot confirm it takes it back by itself,
-/// and a wave that does not keep it ends the rollout.
+/// Rolls one policy out to many hosts, in waves: a host that cannot confirm it reverts
+/// by itself, and a failed wave ends the rollout.
 #[derive(Debug, Parser)]
 #[command(name = "takt-fleet", bin_name = "takt fleet", version, after_help = NOTES)]
 pub struct Cli {
@@ -47,7 +47,7 @@ pub struct Cli {
 
 #[derive(Debug, Args)]
 pub struct Common {
-    /// The NATS server, or several with commas between them [default: nats://127.0.0.1:4222].
+    /// The NATS server, or several separated by commas [default: nats://127.0.0.1:4222].
     #[arg(long, global = true, value_name = "URL")]
     engine: Option<String>,
     /// The fleet's name.
@@ -56,16 +56,16 @@ pub struct Common {
     /// A file with the credentials of a NATS user.
     #[arg(long, global = true, value_name = "FILE")]
     credentials: Option<PathBuf>,
-    /// A file with the certificates that the server's comes from.
+    /// A file with CA certificates, to verify the server with.
     #[arg(long, global = true, value_name = "FILE")]
     ca: Option<PathBuf>,
-    /// The key that signs.
+    /// The signing key.
     #[arg(long, global = true, value_name = "FILE")]
     key: Option<PathBuf>,
-    /// A key that is obeyed, and no other; may be repeated.
+    /// A trusted public key; may be repeated.
     #[arg(long, global = true, value_name = "KEY")]
     pub pin: Vec<PublicKey>,
-    /// Where an agent or an operator keeps what must not be forgotten.
+    /// The state directory of the agent or the operator.
     #[arg(long, global = true, value_name = "DIR")]
     state: Option<PathBuf>,
     /// How to print results.
@@ -118,18 +118,19 @@ pub enum Output {
 
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Make a key that signs, and print what hosts pin; of a key that is there, only print that.
+    /// Make a signing key, and print its public key, which hosts pin; of an existing key, only
+    /// print it.
     #[command(after_help = "Example:\n  takt fleet key fleet.key")]
     Key {
         /// The file; only its owner may read it.
         file: PathBuf,
     },
 
-    /// Obey signed revisions on this host, until a signal.
+    /// Run the agent: follow signed revisions on this host until SIGINT or SIGTERM.
     ///
-    /// A policy is on trial for its hold: it stays if this host is healthy then, and has reached
-    /// the engine. Otherwise the state before is restored. Without the engine the host goes on
-    /// with what it has.
+    /// A policy is on trial for its hold time: it stays if the host is then healthy and
+    /// has reached the engine. Otherwise the previous state is restored. Without the engine the
+    /// host keeps its policy.
     #[command(
         after_help = "Example:\n  takt fleet agent --engine nats://192.0.2.1 --pin ed25519:… \
                       --label site=berlin --label role=media"
@@ -138,11 +139,11 @@ pub enum Command {
         /// The host's name in the fleet [default: the host name].
         #[arg(long, value_name = "NAME")]
         identity: Option<String>,
-        /// What selectors ask for, as NAME=VALUE; may be repeated. The kernel, its architecture and
-        /// the hardware are known by themselves.
+        /// A label for selectors, as NAME=VALUE; may be repeated. The agent adds the
+        /// kernel, its architecture and the hardware.
         #[arg(long, value_name = "LABEL")]
         label: Vec<String>,
-        /// Between two reports at rest, from 5s to 1h.
+        /// The interval between reports when idle, from 5s to 1h.
         #[arg(long, value_name = "TIME", default_value = "60s", value_parser = period)]
         period: Duration,
         /// The takt that applies policies [default: the one beside this program, else on the path].
@@ -152,8 +153,8 @@ pub enum Command {
 
     /// Sign a policy for some hosts, and release it to them in waves.
     ///
-    /// Waits for each wave; --detach releases the first one only, and `takt fleet resume` goes on.
-    /// If a wave does not keep it, all hosts go back and the exit code is 1.
+    /// It waits for each wave; --detach releases only the first one, and `takt fleet resume`
+    /// continues. If a wave fails, all hosts roll back and the exit code is 1.
     #[command(
         after_help = "Examples:\n  takt fleet push policy.toml --to all --key fleet.key\n  \
                       takt fleet push policy.toml --to 'site=berlin,kernel>=6.16' --canary 5% \
@@ -162,23 +163,23 @@ pub enum Command {
     )]
     Push(Push),
 
-    /// Show how far each assignment is, and the hosts that need a look.
+    /// Show the progress of each assignment, and the hosts that need attention.
     #[command(after_help = "Examples:\n  takt fleet status\n  takt fleet status --hosts")]
     Status {
-        /// Every host.
+        /// Show every host.
         #[arg(long)]
         hosts: bool,
     },
 
-    /// Let no host begin, and release no wave. Trials that run go on.
+    /// Pause a rollout: no host starts, and no wave is released. Running trials continue.
     #[command(after_help = "Example:\n  takt fleet pause --to site=berlin --key fleet.key")]
     Pause(To),
 
-    /// Go on with a rollout that was paused or whose signer ended, until it ends.
+    /// Resume a rollout that was paused or whose operator exited, and wait for its end.
     #[command(after_help = "Example:\n  takt fleet resume --to site=berlin --key fleet.key")]
     Resume(To),
 
-    /// Give the hosts what they had before, all at once, on trial like any policy.
+    /// Roll the hosts back to their previous policy, all at once, on trial like any policy.
     #[command(
         after_help = "Examples:\n  takt fleet rollback --to all --key fleet.key\n  \
                       takt fleet rollback --to all --revision 12 --key fleet.key"
@@ -186,12 +187,12 @@ pub enum Command {
     Rollback {
         #[command(flatten)]
         to: To,
-        /// What this revision assigned to them.
+        /// Roll back to what this revision assigned.
         #[arg(long, value_name = "NUMBER")]
         revision: Option<u64>,
     },
 
-    /// Compare a policy with what is assigned.
+    /// Compare a policy with the assigned one.
     #[command(after_help = "Example:\n  takt fleet diff policy.toml --to all")]
     Diff {
         /// The policy: a file, a directory, or - for standard input.
@@ -204,27 +205,27 @@ pub enum Command {
     #[command(after_help = "Example:\n  takt fleet history")]
     History,
 
-    /// List hosts that do not have what is assigned to them, and why.
+    /// List hosts that do not have their assigned policy, and why.
     #[command(after_help = "Example:\n  takt fleet drift")]
     Drift,
 
-    /// Forget a host, its last report and its key, as when it is installed anew.
+    /// Forget a host, its last report and its key, for instance after a reinstallation.
     #[command(after_help = "Example:\n  takt fleet forget host-17")]
     Forget {
-        /// Its identity.
+        /// The host's name in the fleet.
         host: String,
     },
 
-    /// Print what the hosts report as OpenMetrics, or serve it to Prometheus, with a page.
+    /// Serve the hosts' reports as OpenMetrics, with a status page, or print them.
     #[command(
         after_help = "Examples:\n  takt fleet serve --listen 127.0.0.1:9124\n  takt fleet serve \
                       --once"
     )]
     Serve {
-        /// Where to listen; only this machine by default.
+        /// The address to listen on; by default only this machine can connect.
         #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:9124")]
         listen: SocketAddr,
-        /// Print the metrics and end.
+        /// Print the metrics and exit.
         #[arg(long)]
         once: bool,
     },
@@ -232,7 +233,7 @@ pub enum Command {
 
 #[derive(Debug, Args)]
 pub struct To {
-    /// The assignment, by its selector; needed if there are several.
+    /// The assignment, by its selector; required if there are several.
     #[arg(long, value_name = "SELECTOR")]
     pub to: Option<Selector>,
 }
@@ -242,41 +243,41 @@ pub struct Push {
     /// The policy: a file, or a directory with policy.toml and policy.d/*.toml.
     #[arg(required_unless_present = "none")]
     pub policy: Option<PathBuf>,
-    /// End the policy that the fleet gave them, without a trial.
+    /// Remove the fleet's policy from the hosts, without a trial.
     #[arg(long, conflicts_with = "policy")]
     pub none: bool,
-    /// The hosts: `all`, or terms with commas between them, such as site=berlin|hamburg,role!=lab,
+    /// The hosts: `all`, or terms separated by commas, such as site=berlin|hamburg,role!=lab,
     /// kernel>=6.16.
     #[arg(long, value_name = "SELECTOR")]
     pub to: Selector,
-    /// The first wave's share of the hosts; one at least.
+    /// The first wave's share of the hosts; at least one host.
     #[arg(long, value_name = "SHARE", default_value = "5%", value_parser = share)]
     pub canary: u32,
     /// What each later wave adds.
     #[arg(long, value_name = "SHARE", default_value = "25%", value_parser = share)]
     pub step: u32,
-    /// Each host has it on trial for so long, from 1s to 55m.
+    /// The hold time: how long each host has it on trial, from 1s to 55m.
     #[arg(long, value_name = "TIME", default_value = "10m", value_parser = hold)]
     pub hold: Duration,
-    /// What has to be true of each host at the end of its trial.
+    /// The condition that each host must meet at the end of its trial.
     #[arg(long, value_name = "EXPR", default_value = "problems == 0")]
     pub health: Health,
     /// How long to wait for a host's report after its trial.
     #[arg(long, value_name = "TIME", default_value = "2m", value_parser = duration)]
     pub grace: Duration,
-    /// The share of a wave that may fail or fall silent.
+    /// The share of a wave that may fail or stop reporting.
     #[arg(long, value_name = "SHARE", default_value = "0%", value_parser = tolerated)]
     pub tolerate: u32,
-    /// Release the first wave and end; `takt fleet resume` goes on.
+    /// Release the first wave and exit; `takt fleet resume` continues.
     #[arg(long)]
     pub detach: bool,
-    /// Let all hosts have it at once, though none has reported.
+    /// Assign it to all hosts at once, although none has reported.
     #[arg(long)]
     pub unseen: bool,
-    /// Why, for the history.
+    /// The reason, for the history.
     #[arg(long, default_value = "")]
     pub note: String,
-    /// Simulate each of its links with this traffic first; the simulator's refusal ends the push.
+    /// First simulate each of its links with this traffic; stop if the simulator refuses it.
     #[arg(long, value_name = "FILE", conflicts_with = "none")]
     pub traffic: Option<PathBuf>,
 }

@@ -82,7 +82,7 @@ fn key(file: &std::path::Path, output: Output) -> Exit {
         Ok(signer) => {
             let public = signer.public().to_string();
             print(output, &json!({ "key_file": file, "pin": public }), || {
-                format!("{}: signs. Hosts pin\n{public}\n", file.display())
+                format!("{}: the signing key. Hosts pin\n{public}\n", file.display())
             });
             Exit::Done
         }

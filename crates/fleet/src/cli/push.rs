@@ -22,7 +22,7 @@ pub async fn run(common: &Common, push: args::Push) -> Result<Exit, Error> {
     let loaded = match &push.policy {
         None => None,
         Some(path) if path.as_os_str() == "-" => {
-            let told = "a policy to push is a file or a directory";
+            let told = "only a file or a directory can be pushed";
             return Ok(fail(output, Exit::Invalid, &told));
         }
         Some(path) => match takt_policy::load(path) {
@@ -148,12 +148,12 @@ async fn drive(operator: &mut Operator, to: &Selector, output: Output) -> Result
         Ended::Done(progress) => (
             Exit::Done,
             json!({ "ok": true, "ended": "done", "hosts": of(&progress) }),
-            format!("{to}: every host that is there keeps it\n"),
+            format!("{to}: every host that is there runs it\n"),
         ),
         Ended::Halted(progress, why) => (
             Exit::Failed,
             json!({ "ok": false, "ended": "halted", "error": why, "hosts": of(&progress) }),
-            format!("{to}: halted, and taken back: {why}\n"),
+            format!("{to}: halted and rolled back: {why}\n"),
         ),
         Ended::Superseded(number) => (
             Exit::Changed,

@@ -64,7 +64,7 @@ fn text(view: &View, all: bool) -> String {
         more => text += &format!("and {more} more: takt fleet status --hosts\n"),
     }
     for doubt in view.disbelieved.iter().take(TROUBLED_MAX) {
-        text += &format!("not believed: a report of {}: {}\n", doubt.host, doubt.why);
+        text += &format!("rejected: a report of {}: {}\n", doubt.host, doubt.why);
     }
     text
 }
@@ -191,7 +191,7 @@ pub async fn forget(common: &Common, host: &str) -> Result<Exit, Error> {
     let value = json!({ "ok": true, "host": host, "was_known": was_known });
     print(common.output, &value, || {
         if was_known {
-            format!("{host}: forgotten; its next report's key is believed\n")
+            format!("{host}: forgotten; the key of its next report will be trusted\n")
         } else {
             format!("{host}: was not known\n")
         }

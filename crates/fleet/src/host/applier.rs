@@ -72,7 +72,7 @@ impl Takt {
         let output = self.command(words).kill_on_drop(true).output();
         let output = timeout(PATIENCE, output)
             .await
-            .map_err(|_| format!("takt {name} does not end"))?
+            .map_err(|_| format!("takt {name} timed out"))?
             .map_err(|error| format!("starting {}: {error}", self.program.display()))?;
         if output.status.success() {
             Ok(output.stdout)
@@ -114,7 +114,7 @@ impl Applier for Takt {
                 // It takes back what it has begun.
                 stop(&child);
                 let _ = timeout(PATIENCE, child.wait()).await;
-                return Err("takt apply does not come back".to_owned());
+                return Err("takt apply timed out".to_owned());
             }
         };
         if let Some(error) = value.get("error") {
@@ -170,7 +170,7 @@ impl Applier for Takt {
         let output = self.command(&["status"]).kill_on_drop(true).output();
         let output = timeout(PATIENCE, output)
             .await
-            .map_err(|_| "takt status does not end".to_owned())?
+            .map_err(|_| "takt status timed out".to_owned())?
             .map_err(|error| format!("starting {}: {error}", self.program.display()))?;
         Sample::read(&output.stdout).map_err(|error| {
             told(&output.stdout).unwrap_or_else(|| format!("takt status: {error}"))
@@ -204,8 +204,10 @@ async fn first_value(from: &mut BufReader<ChildStdout>) -> Result<serde_json::Va
         match values.next() {
             Some(Ok(value)) => return Ok(value),
             Some(Err(error)) if !error.is_eof() => return Err(format!("takt apply: {error}")),
-            _ if count == 0 => return Err("takt apply says nothing".to_owned()),
-            _ if read.len() > ANSWER_MAX_BYTES => return Err("takt apply says a lot".to_owned()),
+            _ if count == 0 => return Err("takt apply printed nothing".to_owned()),
+            _ if read.len() > ANSWER_MAX_BYTES => {
+                return Err("takt apply printed too much".to_owned());
+            }
             _ => {}
         }
     }

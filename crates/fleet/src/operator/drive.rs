@@ -62,7 +62,7 @@ impl Progress {
 pub enum Ended {
     /// All hosts that are there keep it.
     Done(Progress),
-    /// A wave did not keep it: all go back.
+    /// A wave failed: all hosts roll back.
     Halted(Progress, String),
     /// Another signer pushed, or took it back.
     Superseded(u64),
@@ -135,7 +135,7 @@ impl Operator {
 
     /// Waits for the next report. Nothing is lost if this is given up.
     pub async fn hear(&mut self, reports: &mut Reports) -> Result<(), Error> {
-        let lost = || EngineError("the engine tells no more of its hosts".to_owned());
+        let lost = || EngineError("the engine stopped reporting on its hosts".to_owned());
         let entry = reports.watch.next().await;
         let entry = entry.ok_or_else(lost)?.map_err(EngineError::of)?;
         reports.heard = reports.heard.max(entry.revision);

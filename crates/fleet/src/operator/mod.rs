@@ -51,8 +51,8 @@ pub enum Error {
     Untrusted(#[from] Refused),
     /// It lost revisions, or hides them.
     #[error(
-        "the engine shows revision {shown}, and {signed} was signed before: it lost revisions, or \
-         hides them. Hosts would refuse what is signed now; restore the engine, or remove {file} to \
+        "the engine shows revision {shown}, and {signed} was signed before: it has lost \
+         revisions, or hides them. Hosts would refuse what is signed now; restore the engine, or remove {file} to \
          begin again with hosts whose state was removed"
     )]
     Older {
@@ -64,11 +64,11 @@ pub enum Error {
         file: String,
     },
     /// Another signer signed meanwhile, again and again.
-    #[error("others sign revisions at the same time; try again")]
+    #[error("another operator signed a revision at the same time; try again")]
     Busy,
     /// There is no key to sign with.
     #[error(
-        "signing takes a key: make one with `takt fleet key FILE`, and give it with --key FILE"
+        "a signing key is required: make one with `takt fleet key FILE`, and give it with --key FILE"
     )]
     NoKey,
     /// No such assignment.
@@ -79,8 +79,8 @@ pub enum Error {
     Ambiguous(usize),
     /// No host is known.
     #[error(
-        "no host that {0} selects has reported, so none can try the policy first; begin an agent, \
-         or let all hosts that come have it at once with --unseen"
+        "no host that {0} selects has reported, so none can try the policy first; start an agent, \
+         or assign it to all future hosts at once with --unseen"
     )]
     NoHosts(Selector),
     /// There is nothing to go back to.
@@ -255,7 +255,7 @@ impl Operator {
         };
         timeout(READ, all)
             .await
-            .map_err(|_| EngineError("reports do not come".to_owned()))??;
+            .map_err(|_| EngineError("no reports arrive".to_owned()))??;
         self.memory.save()?;
         Ok(roster)
     }
@@ -493,7 +493,7 @@ impl Operator {
         };
         timeout(READ, all)
             .await
-            .map_err(|_| EngineError("its history does not come".to_owned()))??;
+            .map_err(|_| EngineError("no history arrives".to_owned()))??;
         found.sort_by_key(|at| std::cmp::Reverse(at.revision.number));
         Ok(found)
     }

@@ -23,8 +23,8 @@ pub enum BpfError {
     /// The kernel refuses programs of a kind before it looks at them, although this process may load
     /// programs.
     #[error(
-        "this kernel refuses {feature}, and gives no reason; they need {since}, and a kernel that is \
-         locked down, or a security module, may forbid them (/sys/kernel/security has lockdown and lsm)"
+        "this kernel refuses {feature} without a reason; they need {since}, and \
+         kernel lockdown or a security module may forbid them (/sys/kernel/security has lockdown and lsm)"
     )]
     KernelRefuses {
         /// Which programs.
@@ -76,8 +76,8 @@ pub enum BpfError {
     },
     /// The programs of another version were gone when those of this one failed.
     #[error(
-        "{source}; the programs of the version before were gone by then, so all was taken back, as \
-         by `takt revert`"
+        "{source}; the programs of the previous version were already gone, so everything was \
+         reverted, as by `takt revert`"
     )]
     NotHandedOver {
         /// What failed.

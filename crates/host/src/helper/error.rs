@@ -11,8 +11,8 @@ use crate::{error::Error, os::OsError};
 pub enum HelperError {
     /// The helper did not start, did not answer, or failed.
     #[error(
-        "{doing}: {source}; until that is mended, links with pacing = \"gap\" pace by the timer, and \
-         what the background's gate holds waits for the processor it was held on"
+        "{doing}: {source}; until that is fixed, links with pacing = \"gap\" pace by the timer, and \
+         packets that the background's gate blocks wait for the processor that blocked them"
     )]
     Helper {
         /// What was tried.
@@ -21,7 +21,7 @@ pub enum HelperError {
         source: io::Error,
     },
     /// Everything was undone, but the helper still runs.
-    #[error("everything was taken back, but the helper does not end: {source}")]
+    #[error("everything was restored, but the helper does not exit: {source}")]
     HelperStays {
         /// Which process it is, and what it does.
         source: io::Error,

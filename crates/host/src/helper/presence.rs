@@ -210,7 +210,10 @@ impl Place {
                 Err(Errno::EAGAIN) if Instant::now() >= until => {
                     return Err(io::Error::new(
                         ErrorKind::TimedOut,
-                        format!("the helper at {} takes no askers", self.socket.display()),
+                        format!(
+                            "the helper at {} accepts no connections",
+                            self.socket.display()
+                        ),
                     ));
                 }
                 Err(Errno::EAGAIN | Errno::EINTR) => thread::sleep(BETWEEN_TRIES),
@@ -343,7 +346,7 @@ pub(crate) fn tend(wanted: bool) -> Result<(), Error> {
             "the policy is in force, but its helper did not start",
         )),
         (Err(source), true) => Err(HelperError::of(
-            "the policy is in force, but its helper does not help",
+            "the policy is in force, but its helper does not work",
         )(source)),
         (Err(source), false) => Err(HelperError::HelperStays { source }.into()),
     }

@@ -27,13 +27,13 @@ pub enum LinkError {
         source: libbpf_rs::Error,
     },
     /// Drivers' names are read through a socket (ethtool), which could not be opened.
-    #[error("opening a socket to ask drivers through: {source}")]
+    #[error("opening a socket to query drivers: {source}")]
     NoDriverSocket {
         /// The kernel's answer.
         source: io::Error,
     },
     /// There is no number left for another link (TAKT_LINKS in bpf/link/link_maps.h).
-    #[error("{link_count} devices are managed already, and the programs hold no more")]
+    #[error("{link_count} devices are managed already, which is the maximum")]
     TooManyLinks {
         /// Of all network namespaces, receive sides included.
         link_count: usize,
@@ -48,7 +48,7 @@ pub enum LinkError {
         problem: &'static str,
     },
     /// There is no room for another station's weight (TAKT_STATIONS in algo/station.h).
-    #[error("{device} has 256 stations already, and there is room for no more; forget some")]
+    #[error("{device} has 256 stations already, which is the maximum; forget some")]
     TooManyStations {
         /// The device of the link.
         device: String,
@@ -66,7 +66,7 @@ pub enum LinkError {
 impl LinkError {
     /// For reading drivers' names.
     pub(crate) fn driver_socket(source: io::Error) -> Error {
-        let doing = "opening a socket to ask drivers through";
+        let doing = "opening a socket to query drivers";
         let short = OsError::too_many_files(doing, &source);
         short.unwrap_or_else(|| Self::NoDriverSocket { source }.into())
     }

@@ -13,7 +13,7 @@ const WITH_QUEUE: [&str; 2] = ["wwan", "can"];
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum NoPushBack {
     /// Its packets never wait.
-    #[error("a loopback device takes all packets at once; write a rate")]
+    #[error("a loopback device accepts all packets at once; write a rate")]
     Loopback,
     /// It hands packets on at once, or keeps hundreds of them.
     #[error(

@@ -35,7 +35,7 @@ impl fmt::Display for Shortage {
                  to {NEEDED}; raise it"
             ),
             Self::Host => f.write_str(
-                "the host has as many open as it may (sysctl fs.file-max); raise that, or close some",
+                "the host has reached its limit of open files (sysctl fs.file-max); raise it, or close some",
             ),
         }
     }

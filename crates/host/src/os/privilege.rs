@@ -31,20 +31,20 @@ pub enum Barred {
     UserNamespace,
     /// A seccomp filter answers in place of the kernel.
     #[error(
-        "a seccomp filter keeps this process from bpf(2); let the container or the unit have that \
-         system call (SystemCallFilter=, --security-opt seccomp=)"
+        "a seccomp filter forbids bpf(2) to this process; allow the system call for the \
+         container or the unit (SystemCallFilter=, --security-opt seccomp=)"
     )]
     Seccomp,
     /// Lockdown: the kernel denies its memory even to root.
     #[error(
-        "the kernel is locked down (confidentiality), which keeps BPF from reading its memory; \
+        "the kernel is locked down (confidentiality), so BPF programs cannot read its memory; \
          boot with lockdown=integrity or without (see {LOCKDOWN})"
     )]
     Lockdown,
     /// SELinux, AppArmor, or another.
     #[error(
-        "a security module of the kernel keeps this process from bpf(2) (one of {modules}); its \
-         own log says which rule"
+        "a security module of the kernel forbids bpf(2) to this process (one of \
+         {modules}); its log names the rule"
     )]
     SecurityModule {
         /// The security modules in force, as the kernel lists them.

@@ -68,7 +68,9 @@ pub enum Foreign {
         found: String,
     },
     /// A device has the name by which takt calls what another one receives.
-    #[error("{device} is another program's device, and takt calls what {of} receives so")]
+    #[error(
+        "{device} is another program's device, and takt needs this name for what {of} receives"
+    )]
     NameTaken {
         /// The name.
         device: String,
@@ -114,16 +116,18 @@ impl Foreign {
                                           `takt revert` puts it back"
                 .to_owned(),
             Self::Irreplaceable { device, .. } | Self::Unproved { device, .. } => {
-                format!("if you mean it, take it away first: tc qdisc del dev {device} root")
+                format!("to replace it anyway, delete it first: tc qdisc del dev {device} root")
             }
             Self::NotRestored { device, .. } => {
                 format!("set it up again as at first: tc qdisc replace dev {device} root ...")
             }
-            Self::Changed { device, .. } => format!("look: tc qdisc show dev {device}"),
+            Self::Changed { device, .. } => format!("inspect it: tc qdisc show dev {device}"),
             Self::NameTaken { device, .. } => {
                 format!("give it another name: ip link set dev {device} name ...")
             }
-            Self::Congestion { .. } => "look: sysctl net.ipv4.tcp_congestion_control".to_owned(),
+            Self::Congestion { .. } => {
+                "inspect it: sysctl net.ipv4.tcp_congestion_control".to_owned()
+            }
             Self::Gone { .. } => "`ip link` lists the devices of this network namespace".to_owned(),
         }
     }

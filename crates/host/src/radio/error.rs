@@ -6,7 +6,7 @@ use thiserror::Error;
 #[derive(Debug, Error)]
 pub enum RadioError {
     /// The signal strength at a device was requested, and is unknown.
-    #[error("{device} tells no signal: {reason}")]
+    #[error("{device} reports no signal: {reason}")]
     NoSignal {
         /// The requested device.
         device: String,

@@ -84,7 +84,7 @@ fn join_locked(
     if let Some(join) = admitted {
         let record = record.as_ref().ok_or(JoinError::NotLoaded)?;
         if record.roster.beats.join != join {
-            let changed = "the policy has changed meanwhile, and who may join with it; ask again";
+            let changed = "the policy has changed meanwhile, and with it who may join; try again";
             return Err(JoinError::MayNotJoin(changed.to_owned()));
         }
     }
@@ -203,8 +203,8 @@ fn enter(
     roster.sent_away.retain(|thread| thread.tid != tid);
     if !roster.has_numbers(before.as_ref()) {
         return Err(JoinError::NoRoom(format!(
-            "the scheduler has no members for {threads} more threads in a task: {TAKT_MEMBERS} threads in \
-             {TAKT_TASKS} tasks are the most"
+            "the scheduler has no room for {threads} more threads in a task: at most \
+             {TAKT_MEMBERS} threads in {TAKT_TASKS} tasks"
         )));
     }
     let change = Change::beside(roster, &comes, scheduler, before);

@@ -59,8 +59,8 @@ pub(super) fn admit(
 fn check_overrun(overrun: Overrun) -> Result<(), JoinError> {
     match overrun {
         Overrun::Wait => Err(JoinError::Invalid(
-            "only root's threads and those of policies may have overrun = \"wait\": one that waits \
-             holds what it has locked in the kernel"
+            "only root's threads and those of policies may have overrun = \"wait\": a thread \
+             that waits keeps its locks in the kernel"
                 .to_owned(),
         )),
         Overrun::Demote | Overrun::Signal | Overrun::StopGroup => Ok(()),
@@ -73,7 +73,7 @@ fn check_period(task: &Task, grid: ExactTime, frames: &[ExactTime]) -> Result<()
     let period = task.period_ns;
     if period < PERIOD_OF_USERS_MIN_NS.into() {
         return Err(JoinError::Invalid(format!(
-            "only root's periods are shorter than {}",
+            "only root may use periods shorter than {}",
             time(PERIOD_OF_USERS_MIN_NS)
         )));
     }
@@ -115,8 +115,8 @@ fn check_count<'a>(
     ] {
         if there + more > most {
             return Err(JoinError::TooMany(format!(
-                "{who} may have {most} {what} on the beat that no policy declares, {there} are there, and \
-                 this would be {more} more"
+                "{who} may have at most {most} {what} on the beat that no policy declares; there \
+                 are {there}, and this would add {more}"
             )));
         }
     }
@@ -173,8 +173,8 @@ impl Share {
         };
         let slots = self.reserved(task);
         Err(JoinError::TooMany(format!(
-            "{who} may have {} of a processor's time on the beat reserved, {} is, and a budget of {}{lead} \
-             takes {} more: {slots} whole {} of {} in every {}",
+            "{who} may reserve at most {} of a processor's time on the beat; {} is reserved, and a budget \
+             of {}{lead} takes {} more: {slots} whole {} of {} in every {}",
             percent(most),
             percent(reserved),
             time(task.budget_ns),

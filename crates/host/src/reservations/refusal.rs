@@ -8,7 +8,7 @@ use crate::error::Error;
 #[derive(Debug, Error)]
 pub enum JoinError {
     /// No policy with tasks is in force, or its scheduler is not loaded any more.
-    #[error("there are no beats on this host; `takt apply` a policy with [[task]] first")]
+    #[error("no policy with a [[task]] is in force; apply one first with `takt apply`")]
     NotLoaded,
     /// No policy declares the requested task.
     #[error("the policy in force has no task `{task}`; it has {known}")]

@@ -11,8 +11,8 @@ use crate::{error::Error, os::flock::Holder};
 pub enum StateError {
     /// A file in the place of takt's own belongs to another user, or other users can change it.
     #[error(
-        "{path} is {found} that belongs to user {uid} and has mode {mode:04o}; takt goes by what \
-         root alone can change. Look who made it, and take it away: {remove} {path}"
+        "{path} is {found} that belongs to user {uid} and has mode {mode:04o}; takt trusts only \
+         what root alone can change. Find out who created it, and remove it: {remove} {path}"
     )]
     Untrusted {
         /// Its path.
@@ -28,8 +28,8 @@ pub enum StateError {
     },
     /// Another takt is changing the host, and did not end in time.
     #[error(
-        "{holder} has been changing this host for more than {waited_s} s, and one takt does at a \
-         time. Nothing was done. Wait until that ends, or end it"
+        "{holder} has been changing this host for more than {waited_s} s. Only one takt may change \
+         a host at a time. Nothing was changed. Wait until it ends, or end it"
     )]
     Busy {
         /// The process that has the lock.
@@ -39,7 +39,7 @@ pub enum StateError {
     },
     /// A record of takt's cannot be read or written.
     #[error(
-        "{path} is not a record this takt can use: {reason}; `takt revert` ends what it is about"
+        "{path} is not a record that this takt can use: {reason}; `takt revert` removes what it describes"
     )]
     BadRecord {
         /// The file below /run/takt.

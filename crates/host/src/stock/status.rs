@@ -285,9 +285,10 @@ pub(super) fn of_link(
         (Some(conflict), Some(port)) => Some(conflict.problem(port)),
         // Whatever it is now, these backends can serve it.
         (_, None) => Some(returned::problem(&record.device, &host.ports()?, |_| None)),
-        (None, Some(_)) => standing
-            .filter(|standing| standing.is_unfinished)
-            .map(|_| "a takt died while it changed the link; `takt apply` completes it".to_owned()),
+        (None, Some(_)) => standing.filter(|standing| standing.is_unfinished).map(|_| {
+            "takt was killed while it changed the link; `takt apply` completes the change"
+                .to_owned()
+        }),
     };
     let classes: Vec<ClassStatus> = link
         .into_iter()

@@ -176,7 +176,7 @@ fn takt(config: &Config, place: &Place, words: &[&str]) -> Result<(), String> {
             None if began.elapsed() > PATIENCE => {
                 let _ = child.kill();
                 let _ = child.wait();
-                return Err(format!("takt {} does not end", words[0]));
+                return Err(format!("takt {} timed out", words[0]));
             }
             None => thread::sleep(LOOK),
         }

@@ -43,7 +43,7 @@ pub struct Config {
     pub takt: PathBuf,
     /// Where processes are listed.
     pub proc: PathBuf,
-    /// For the policies of pods.
+    /// The directory for the policies of pods.
     pub directory: PathBuf,
 }
 

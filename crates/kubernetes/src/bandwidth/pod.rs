@@ -88,7 +88,7 @@ mod tests {
         assert_eq!(ask(&pod(Some("1P"), false)), Ask::Nothing);
         for (text, uses_host, why) in [
             ("10m", false, "below 1k"),
-            ("ten", false, "no quantity"),
+            ("ten", false, "not a quantity"),
             ("2P", false, "above 1P"),
             ("10M", true, "hostNetwork"),
         ] {

@@ -567,7 +567,10 @@ async fn pods_are_limited() {
     let event = &events["items"][0];
     assert_eq!(event["involvedObject"]["name"], "wrong");
     assert!(
-        event["message"].as_str().unwrap().contains("no quantity"),
+        event["message"]
+            .as_str()
+            .unwrap()
+            .contains("not a quantity"),
         "{event}"
     );
 

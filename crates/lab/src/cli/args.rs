@@ -10,7 +10,7 @@ use takt_lab::{
 };
 use takt_shell::values;
 
-/// Boot a real kernel in an emulator and try Takt there.
+/// Boot a real kernel in an emulator and run Takt there.
 #[derive(Debug, Parser)]
 #[command(
     name = "takt-lab",
@@ -38,7 +38,8 @@ pub enum Lab {
     /// List the kernels the lab can boot.
     #[command(after_help = "Examples:\n  takt lab kernels\n  takt lab kernels newest 6.16")]
     Kernels {
-        /// Fetch these, too: `default`, `newest`, `wireless`, `realtime`, or a version such as 6.18.
+        /// Also download these: `default`, `newest`, `wireless`, `realtime`, or a version such as
+        /// 6.18.
         fetch: Vec<String>,
     },
 
@@ -51,30 +52,31 @@ pub enum Lab {
     Exec {
         #[command(flatten)]
         machine: Machine,
-        /// Processors.
+        /// The number of processors.
         #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=64))]
         smp: u32,
-        /// Sockets that the processors are in, as many in each. A socket has a last-level cache.
+        /// The number of CPU sockets, with equally many processors each. A socket has one
+        /// last-level cache.
         #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=64))]
         sockets: u32,
-        /// The machine's time; without this, one processor has virtual time and several have the
-        /// host's.
+        /// The clock; by default one processor has virtual time, and several
+        /// have the host's.
         #[arg(long, value_enum)]
         clock: Option<Clock>,
-        /// Put a file, with the libraries it needs, into /add.
+        /// Copy a file, with the libraries it needs, into /add.
         #[arg(long, value_name = "FILE")]
         add: Vec<PathBuf>,
-        /// The network the command finds.
+        /// The network of the machine.
         #[arg(long, value_enum, default_value_t)]
         net: Net,
-        /// One more argument of the kernel's, such as thread_backlog_napi.
+        /// An additional kernel argument, such as thread_backlog_napi.
         #[arg(long, value_name = "ARGUMENT")]
         kernel_argument: Vec<String>,
-        /// Minutes of the host's time after which the run has failed.
+        /// The timeout, in minutes of the host's time.
         #[arg(long, value_name = "MINUTES", default_value_t = 30,
               value_parser = clap::value_parser!(u64).range(1..=24 * 60))]
         timeout: u64,
-        /// Program in the machine that becomes its first process, beside the command.
+        /// A program in the machine to run as its first process, beside the command.
         #[arg(long, hide = true, value_name = "PROGRAM")]
         init: Option<OsString>,
         #[arg(last = true, required = true)]
@@ -93,7 +95,7 @@ pub enum Lab {
         name: String,
         #[command(flatten)]
         machine: Machine,
-        /// A short run, of a minute or a few.
+        /// A short run, of a few minutes at most.
         #[arg(long)]
         short: bool,
         #[command(flatten)]
@@ -102,22 +104,22 @@ pub enum Lab {
         gateway: Gateway,
     },
 
-    /// Measure Takt and its peers on this very machine, in namespaces of its own: no device, qdisc
-    /// or policy of the host is touched, and nothing is left. Takes root, and minutes.
+    /// Measure Takt and its peers on this machine, in separate namespaces. No device,
+    /// qdisc or policy of the host is changed. Needs root, and takes minutes.
     #[command(
         display_name = "takt-bench",
         override_usage = "takt bench [OPTIONS] [NAME]",
         after_help = "Examples:\n  takt bench\n  takt bench cost --only takt,fq,htb\n  takt bench --output json > report.json"
     )]
     Bench {
-        /// `cost`, what a packet costs that need not wait, or `pacing`, how exact rates and spacing
-        /// are; both without a name.
+        /// `cost`: the cost of a packet that need not wait, or `pacing`: the exactness of
+        /// rates and spacing; by default both.
         #[arg(add = values::words(|| native::NAMES.map(str::to_owned).to_vec()))]
         name: Option<String>,
         /// Longer, with more rates.
         #[arg(long)]
         full: bool,
-        /// Only these schedulers, beside none at all.
+        /// Only these schedulers, plus a baseline without a qdisc.
         #[arg(long, value_name = "NAME", value_delimiter = ',')]
         only: Vec<String>,
     },
@@ -130,7 +132,7 @@ pub enum Lab {
         short: bool,
         #[command(flatten)]
         gateway: Gateway,
-        /// Only these schedulers, beside none at all.
+        /// Only these schedulers, plus a baseline without a qdisc.
         #[arg(long, value_name = "NAME", value_delimiter = ',')]
         only: Vec<String>,
     },
@@ -196,16 +198,17 @@ pub struct Machine {
 #[derive(Debug, Args)]
 #[group(multiple = false)]
 pub struct PartFlags {
-    /// Of `cost`: how often a model of caches misses for a packet, instead of instructions.
+    /// Of `cost`: count the cache misses of a packet in a model of caches, instead of
+    /// instructions.
     #[arg(long)]
     caches: bool,
-    /// Of `cost`: what a byte costs with offloads, and nothing else.
+    /// Of `cost`: measure only the cost of a byte with offloads.
     #[arg(long)]
     bytes: bool,
-    /// Of `pacing`: what a late timer saves, and costs in spacing, and nothing else.
+    /// Of `pacing`: measure only what a late timer saves, and costs in spacing.
     #[arg(long)]
     slack: bool,
-    /// Of `pacing`: gap frames, and nothing else.
+    /// Of `pacing`: measure only gap frames.
     #[arg(long)]
     gap: bool,
 }

@@ -87,7 +87,7 @@ impl fmt::Display for Offer {
         if less.is_empty() {
             write!(f, "keeps all of it")
         } else {
-            write!(f, "keeps less, since {}", less.join("; "))
+            write!(f, "keeps less, because {}", less.join("; "))
         }
     }
 }

@@ -16,7 +16,7 @@ const SHOWN_MAX: usize = 4;
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Refusal {
     /// More than the scheduler has members for.
-    #[error("{demands} tasks are more than the {DEMANDS_MAX} that can be on the beat")]
+    #[error("{demands} tasks are more than the maximum of {DEMANDS_MAX} on the beat")]
     TooMany {
         /// How many there are.
         demands: usize,
@@ -120,7 +120,9 @@ pub enum Fault {
         carrying: Vec<u32>,
     },
     /// It has slots already, and they are not slots of this grid or host.
-    #[error("has slots that cannot stay: of another grid, of a CPU that has gone, or held twice")]
+    #[error(
+        "has slots that cannot stay: they are of another grid, of a CPU that has gone, or taken twice"
+    )]
     Standing,
 }
 

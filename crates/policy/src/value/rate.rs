@@ -106,7 +106,7 @@ fn not_positive(text: &str, number: &str) -> Fault {
     };
     Fault::new(
         Code::RateNotPositive,
-        format!("the rate `{text}` is not more than zero"),
+        format!("the rate `{text}` must be positive"),
         format!(
             "{positive}the smallest rate is \"1kbit\"; to let a class send only what is left over, \
              set priority = \"background\""

@@ -35,7 +35,7 @@ pub(crate) fn parse(text: &str) -> Result<IpAddr, Fault> {
     }
     Err(Fault::new(
         Code::BadAddress,
-        format!("`{text}` is no host beyond the line"),
+        format!("`{text}` is not a host beyond the line"),
         "name a host that answers ping from beyond the line, such as \"9.9.9.9\"",
     ))
 }

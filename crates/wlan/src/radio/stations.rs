@@ -63,7 +63,7 @@ pub enum Action {
 /// There is no room for another station.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 #[error(
-    "{STATIONS_MAX} stations are known, and no more are taken until one is silent for a minute"
+    "{STATIONS_MAX} stations are known, which is the maximum, until one is silent for a minute"
 )]
 pub struct TooMany;
 

@@ -25,13 +25,13 @@ const AHEAD_MAX: u64 = 1 << 16;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub enum Rejected {
     /// Length, first bytes, version or purpose differ.
-    #[error("it is no datagram of this kind")]
+    #[error("it is not a datagram of this kind")]
     Malformed,
     /// Its counter was received in this epoch, or is too far behind the newest to tell.
-    #[error("it came before, or is older than what came")]
+    #[error("it is a replay, or older than the last one")]
     Replayed,
     /// Its epoch is before the sender's last, or after it although the last was heard just now.
-    #[error("its sender has started anew since, or only just before")]
+    #[error("its sender has restarted since, or had restarted just before")]
     OldEpoch,
     /// It is of no known sender, and enough of those were checked already.
     #[error("too many datagrams of unknown senders arrive")]
@@ -40,10 +40,10 @@ pub enum Rejected {
     #[error("it was not made with this key, or was changed on its way")]
     Forged,
     /// A known sender's rate is used up, of checks or of accepted datagrams.
-    #[error("its sender says more than it may")]
+    #[error("its sender exceeds its rate")]
     TooFast,
     /// The table is full, and no known sender has been silent for a minute.
-    #[error("there are as many senders as are remembered")]
+    #[error("there are too many senders")]
     Full,
 }
 

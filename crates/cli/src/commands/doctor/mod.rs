@@ -122,22 +122,19 @@ fn offloads_of(devices: &[DeviceOffloads]) -> String {
     }
     let lines = devices.iter().map(|DeviceOffloads { device, offloads }| {
         let (word, why) = if offloads.tso {
-            ("device", "the device cuts TCP's into frames (TSO)")
+            ("device", "the device segments TCP packets (TSO)")
         } else {
-            (
-                "kernel",
-                "the kernel cuts TCP's into frames, after the qdisc",
-            )
+            ("kernel", "the kernel segments TCP packets after the qdisc")
         };
         let merges = if offloads.gro {
-            "; what it receives is merged (GRO)"
+            "; received packets are merged (GRO)"
         } else {
             ""
         };
         format!("  {word:<9} {device:<11} {why}{merges}\n")
     });
     format!(
-        "Segments of several frames, whose length `burst` bounds\n{}",
+        "Packets of several frames, whose length `burst` limits\n{}",
         lines.collect::<String>()
     )
 }
@@ -157,7 +154,7 @@ fn network_threads(threads: &NetworkThreads) -> String {
         let (word, why) = match verdict.processes {
             DeviceThreads::Threads => ("threads", "it processes packets in threads"),
             DeviceThreads::Able => ("able", "in threads while there are beats"),
-            DeviceThreads::Backlog => ("backlog", "it has no polls of its own at present"),
+            DeviceThreads::Backlog => ("backlog", "it has no NAPI of its own at present"),
             DeviceThreads::Unknown => ("unknown", "run takt doctor as root"),
         };
         format!("  {word:<9} {:<11} {why}\n", verdict.device)
@@ -187,7 +184,7 @@ fn cgroup_limits(limits: &[CgroupLimit]) -> String {
         .iter()
         .map(|limit| format!("  refused   {:<11} {limit}\n", "beats"));
     format!(
-        "Limits of control groups that do not hold beside beats\n{}",
+        "Limits of control groups that have no effect beside beats\n{}",
         lines.collect::<String>()
     )
 }

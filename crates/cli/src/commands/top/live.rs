@@ -72,7 +72,7 @@ pub fn run(terms: &Top) -> Result<(), Stop> {
             match sampler.take(state.view) {
                 Ok(sample) => picture = Picture::of(&sample, &mut meter),
                 // It may pass.
-                Err(error) => picture.problems = vec![format!("nothing new: {error}")],
+                Err(error) => picture.problems = vec![format!("no update: {error}")],
             }
             due = (due + state.interval).max(Instant::now());
         }

@@ -25,13 +25,13 @@ pub fn run(terms: &Top, output: Output) -> Exit {
         (true, _) => batch::run(terms, output),
         (false, Output::Text) if is_terminal => live::run(terms),
         (false, Output::Text) => {
-            let message = "takt top draws on a terminal, and its input or output is none; `takt \
-                           top --batch` prints instead";
+            let message = "takt top needs a terminal for input and output; \
+                           `takt top --batch` prints instead";
             return print::failure(output, Exit::Invalid, &message);
         }
         (false, Output::Json) => {
-            let message = "takt top draws on a terminal; `takt top --batch --output json` prints \
-                           an object a line";
+            let message = "takt top needs a terminal; `takt top --batch --output \
+                           json` prints one object per line";
             return print::failure(output, Exit::Invalid, &message);
         }
     };

@@ -20,7 +20,7 @@ const HELP: &[&str] = &[
     "1 to 7, Tab      another view",
     "s                sort by the next column",
     "S                the other way round (v: the largest first, ^: the smallest)",
-    "/                show only rows with a text; Enter keeps it, Esc ends it",
+    "/                show only rows with a text; Enter keeps the filter, Esc drops it",
     "arrows, PgUp, PgDn, Home, End",
     "                 scroll",
     "space            pause, go on",

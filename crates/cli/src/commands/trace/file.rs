@@ -24,10 +24,10 @@ pub fn may_be_written(path: &Path) -> Result<(), String> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
         Err(error) => Err(format!("{shown}: {error}")),
         Ok(old) if !old.is_file() => Err(format!(
-            "{shown} is no regular file, and is not replaced; name another file"
+            "{shown} is not a regular file, so it is not replaced; name another file"
         )),
         Ok(old) if old.uid() != geteuid().as_raw() => Err(format!(
-            "{shown} belongs to user {}, and is not replaced; name another file",
+            "{shown} belongs to user {}, so it is not replaced; name another file",
             old.uid()
         )),
         Ok(_) => Ok(()),

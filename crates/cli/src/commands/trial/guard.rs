@@ -62,7 +62,7 @@ impl Guard {
         )?;
         match stdout.read(&mut ready) {
             Ok(1) => Ok(()),
-            Ok(_) => Err(io::Error::other("it ended at once")),
+            Ok(_) => Err(io::Error::other("it exited at once")),
             Err(error) => Err(error),
         }
     }

@@ -46,10 +46,12 @@ pub fn end_left_behind() {
     let policy = pending.policy().to_owned();
     let note = match pending.take_back() {
         Ok(Stage::TakenBack { .. }) => {
-            format!("policy {policy} was taken back: it was not confirmed, and its takt was gone")
+            format!("policy {policy} was reverted: it was not confirmed, and its takt was gone")
         }
         Ok(_) => return,
-        Err(error) => format!("policy {policy} was not confirmed, and not taken back: {error}"),
+        Err(error) => {
+            format!("policy {policy} was not confirmed, and could not be reverted: {error}")
+        }
     };
     let _ = writeln!(io::stderr(), "takt: {note}");
 }
@@ -154,13 +156,13 @@ impl Trial {
         let _ = if at_terminal {
             writeln!(
                 io::stderr(),
-                "Press Enter or type yes within {time_s} s to keep this policy; anything else takes \
-                 it back.\n(`takt confirm` in another session keeps it, too.)"
+                "Press Enter or type yes within {time_s} s to keep this policy; \
+                 anything else reverts it.\n(`takt confirm` in another session keeps it, too.)"
             )
         } else {
             writeln!(
                 io::stderr(),
-                "`takt confirm` within {time_s} s keeps this policy, `takt cancel` takes it back."
+                "`takt confirm` within {time_s} s keeps this policy, `takt cancel` reverts it."
             )
         };
     }

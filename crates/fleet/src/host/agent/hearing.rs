@@ -49,7 +49,7 @@ impl<E: Engine, A: Applier, S: Store> Agent<E, A, S> {
                 Ok(())
             }
             Heard::Disconnected => {
-                let told = "the engine is gone; this host goes on with what it has";
+                let told = "the engine is gone; this host keeps its policy";
                 self.tell(Level::Warning, told);
                 Ok(())
             }
@@ -99,7 +99,7 @@ impl<E: Engine, A: Applier, S: Store> Agent<E, A, S> {
                 self.store.keep_revision(&bytes)?;
                 let number = revision.number;
                 self.revision = Some((revision, bytes));
-                self.tell(Level::Info, &format!("obeys revision {number}"));
+                self.tell(Level::Info, &format!("follows revision {number}"));
                 // What could not be tried may be another thing now.
                 self.retry_at = None;
                 self.why.clear();

@@ -163,7 +163,7 @@ impl<E: Engine, A: Applier, S: Store> Agent<E, A, S> {
                 // As after a change of the pins.
                 Err(refused) => agent.tell(
                     Level::Warning,
-                    &format!("the revision on disk is obeyed no more: {refused}"),
+                    &format!("the revision on disk is no longer valid: {refused}"),
                 ),
             }
         }
@@ -196,7 +196,7 @@ impl<E: Engine, A: Applier, S: Store> Agent<E, A, S> {
         }
         if self.running.is_some() {
             // No process would judge it.
-            self.cancel("the agent ends").await?;
+            self.cancel("the agent exits").await?;
         }
         Ok(())
     }

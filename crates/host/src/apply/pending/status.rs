@@ -43,7 +43,7 @@ pub enum PendingState {
     Failed,
 }
 
-const DECIDE: &str = "`takt confirm` keeps it, `takt cancel` takes it back";
+const DECIDE: &str = "`takt confirm` keeps it, `takt cancel` reverts it";
 
 impl PendingStatus {
     pub(super) fn of(journal: &Journal, now_ns: u64) -> Self {
@@ -147,12 +147,12 @@ mod tests {
         assert_eq!(
             status(&waiting, true).to_string(),
             "root (pid 812) applied new.toml 33 s ago and must confirm it within 87 s; `takt confirm` \
-             keeps it, `takt cancel` takes it back"
+             keeps it, `takt cancel` reverts it"
         );
         assert!(
             status(&waiting, false)
                 .to_string()
-                .ends_with("; takt and its guard were killed, so taktd takes it back at the end of its time, or the next takt: `takt confirm` keeps it, `takt cancel` takes it back")
+                .ends_with("; takt and its guard were killed, so taktd takes it back at the end of its time, or the next takt: `takt confirm` keeps it, `takt cancel` reverts it")
         );
     }
 

@@ -85,7 +85,7 @@ fn judge(driver: &str) -> (PauseFrames, &'static str) {
     match driver {
         "veth" => (
             PauseFrames::Pass,
-            "they come out at the other end, which throws them away",
+            "they arrive at the other end, which discards them",
         ),
         "i40e" | "ice" | "iavf" | "i40evf" => (
             PauseFrames::Filtered,
@@ -110,7 +110,7 @@ fn judge(driver: &str) -> (PauseFrames, &'static str) {
         }
         _ => (
             PauseFrames::Unknown,
-            "try it: they should show up at the other end of the cable (ethtool -S, rx pause)",
+            "to test it, count them at the other end of the cable (ethtool -S, rx pause)",
         ),
     }
 }

@@ -65,8 +65,8 @@ pub(super) fn status(
 
 pub(super) fn problem(managed: &Managed, helper_running: bool) -> Option<String> {
     (managed.plan.gated != 0 && !helper_running).then(|| {
-        "the helper is not running, so what the background's gate blocks waits for the processor \
-         that it was blocked on; `takt apply` starts it again"
+        "the helper is not running, so packets that the background's gate blocks wait for \
+         the processor that blocked them; `takt apply` starts it again"
             .to_owned()
     })
 }

@@ -446,8 +446,8 @@ fn problem(
         }
         Some(_) => match (managed.lacks, &managed.record) {
             (Some(writer), _) => Some(format!(
-                "packets {}: another program removed takt's from the device's egress; `takt apply` \
-                 attaches it again",
+                "packets {}: another program removed takt's from the device's egress; \
+                 `takt apply` attaches it again",
                 match writer {
                     Writer::Mark => "are not marked",
                     Writer::Dscp => "keep their DSCP",

@@ -78,7 +78,7 @@ pub(super) fn problem(receive: Option<&ReceiveStatus>) -> Option<String> {
     receive.filter(|receive| !receive.works).map(|receive| {
         format!(
             "incoming background traffic goes straight on: {} is gone, down or changed, or nothing \
-             is sent there any more; `takt apply` makes it anew",
+             is sent there any more; `takt apply` restores it",
             receive.device
         )
     })

@@ -68,14 +68,18 @@ fn users_have_a_share_and_root_has_none() {
     for _ in 0..4 {
         beat.join(ALICE, task("", 10 * MS, MS)).unwrap();
     }
-    beat.refuses(ALICE, task("", 10 * MS, MS), "user 1000 may have 46.8 %");
+    beat.refuses(
+        ALICE,
+        task("", 10 * MS, MS),
+        "user 1000 may reserve at most 46.8 %",
+    );
     beat.join(ALICE, task("", 200 * MS, MS)).unwrap();
     beat.join(BOB, task("", 10 * MS, 4 * MS)).unwrap();
     // A third task has some share left, but all users together have not.
     beat.refuses(
         CAROL,
         task("", 10 * MS, 2 * MS),
-        "all users together may have 93.7 %",
+        "all users together may reserve at most 93.7 %",
     );
     beat.join(0, task("", 10 * MS, 9 * MS)).unwrap();
     beat.refuses(CAROL, task("", MS / 2, 1000), "shorter than 1ms");
@@ -115,8 +119,8 @@ fn the_smallest_budget_takes_a_whole_slot() {
     beat.refuses(
         ALICE,
         task("", 3 * MS, 1000),
-        "user 1000 may have 23.4 % of a processor's time on the beat reserved, 16.6 % is, and a budget of \
-         1us takes 16.6 % more: 1 whole slot of 500us in every 3ms",
+        "user 1000 may reserve at most 23.4 % of a processor's time on the beat; 16.6 % is reserved, and a \
+         budget of 1us takes 16.6 % more: 1 whole slot of 500us in every 3ms",
     );
 }
 
@@ -145,19 +149,27 @@ fn users_have_so_many_tasks_and_threads() {
     for _ in 0..TASKS_OF_ONE_MAX {
         beat.join(ALICE, task("", 200 * MS, MS)).unwrap();
     }
-    beat.refuses(ALICE, task("", 200 * MS, MS), "user 1000 may have 8 tasks");
+    beat.refuses(
+        ALICE,
+        task("", 200 * MS, MS),
+        "user 1000 may have at most 8 tasks",
+    );
     let group = |count: usize| Task {
         members: members(count),
         ..task("", 200 * MS, MS)
     };
     beat.join(BOB, group(16)).unwrap();
-    beat.refuses(BOB, group(17), "user 1001 may have 32 threads");
+    beat.refuses(BOB, group(17), "user 1001 may have at most 32 threads");
     beat.join(BOB, group(16)).unwrap();
     for uid in 1..=6 {
         let fits = if uid == 6 { 8 } else { 16 };
         beat.join(uid, group(fits)).unwrap();
     }
-    beat.refuses(CAROL, group(1), "all users together may have 128 threads");
+    beat.refuses(
+        CAROL,
+        group(1),
+        "all users together may have at most 128 threads",
+    );
     beat.join(0, group(16)).unwrap();
 }
 
@@ -172,7 +184,7 @@ fn all_users_together_have_so_many_tasks() {
     beat.refuses(
         CAROL,
         task("", 200 * MS, MS),
-        "all users together may have 64 tasks",
+        "all users together may have at most 64 tasks",
     );
 }
 

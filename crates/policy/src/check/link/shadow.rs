@@ -88,7 +88,7 @@ fn not_fully_checked(link: &ReadLink) -> Diagnostic {
             "{} has too many different matches to compare them all",
             link.device
         ),
-        "nothing to do; but a match that an earlier class covers may have gone unnoticed",
+        "nothing to do, but matches covered by an earlier class may not be reported",
     )
     .at(&link.device_span, "in this link")
 }

@@ -64,8 +64,8 @@ pub(in crate::read) const BEATS: Schema = Schema {
             "ignore_cgroup_limits",
             Takes::Boolean,
             "false",
-            "Load beats although control groups on this host have weights or limits that do not \
-             hold then; false refuses",
+            "Load beats although weights or limits of control groups on this host \
+             then have no effect; false refuses",
         ),
         Key::with_default(
             "join",

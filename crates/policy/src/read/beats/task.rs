@@ -41,8 +41,8 @@ pub(in crate::read) const TASK: Schema = Schema {
             "lead",
             Takes::Spelled(lead_schema),
             "\"0us\"",
-            "The thread is released so much before its beat, and waits out the rest on the CPU; \
-             \"auto\": as much as its starts turn out to need, up to 50us",
+            "The thread is released this long before its beat, and spins on the CPU until then; \
+             \"auto\": as long as its measured starts need, up to 50us",
         ),
         Key::new(
             "cpus",
@@ -53,9 +53,9 @@ pub(in crate::read) const TASK: Schema = Schema {
             "overrun",
             Takes::Word(&words(&OVERRUN)),
             "\"demote\"",
-            "What a thread gets that has used its budget and goes on: it is an ordinary thread \
-             until its next release; it gets SIGXCPU as well; all of its group are ordinary \
-             threads; or it waits for its next slot, and runs in no other time",
+            "What happens to a thread that exceeds its budget: it is an ordinary \
+             thread until its next release; it gets SIGXCPU as well; all of its group become \
+             ordinary threads; or it waits for its next slot, and runs at no other time",
         ),
         Key::new(
             "match",

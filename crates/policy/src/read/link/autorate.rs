@@ -22,14 +22,18 @@ const RANGE: Schema = Schema {
         Key::required(
             "min",
             Takes::Spelled(rate::schema),
-            "What the line always has",
+            "The rate that the line always has",
         ),
         Key::required(
             "base",
             Takes::Spelled(rate::schema),
-            "What it mostly has: the rate at first, and while nothing is measured",
+            "Its usual rate: used at first, and while nothing is measured",
         ),
-        Key::required("max", Takes::Spelled(rate::schema), "What it has at best"),
+        Key::required(
+            "max",
+            Takes::Spelled(rate::schema),
+            "The most that it ever has",
+        ),
     ],
 };
 
@@ -159,7 +163,9 @@ pub(super) fn read_reflectors(
         let fault = Fault::new(
             Code::OutOfRange,
             format!("{} reflectors", array.len()),
-            format!("name 1 to {REFLECTORS_MAX} hosts; three or more tell a liar from the line"),
+            format!(
+                "name 1 to {REFLECTORS_MAX} hosts; three or more tell a faulty reflector from the line"
+            ),
         );
         findings.add(fault.at(&field.span));
     }

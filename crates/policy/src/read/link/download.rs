@@ -58,7 +58,7 @@ pub(in crate::read) const DOWNLOAD: Schema = Schema {
         Key::new(
             "backend",
             Takes::Word(&BACKENDS),
-            "What carries it out; by default the cheapest that keeps the policy",
+            "The backend that carries it out; by default the cheapest that keeps the policy",
         ),
         Key::new(
             "preset",
