@@ -77,7 +77,7 @@ pub fn lost_during(wire: &Wire, port: u16, work: impl FnOnce()) -> Vec<u32> {
 }
 
 /// While a qdisc comes or goes, the kernel drops packets for its device, with any qdisc
-/// (docs/limits.md). That takes much less time than passes between two packets.
+/// (docs/coexistence.md). That takes much less time than passes between two packets.
 #[track_caller]
 pub fn assert_only_exchanges_lost(lost: &[u32], exchanges: usize) {
     assert!(lost.len() <= 1 + exchanges / 20, "{lost:?}");

@@ -58,7 +58,7 @@ fn batch(lines: impl Iterator<Item = String>) {
     run("ip -batch /lab/batch").ok();
 }
 
-/// The limit of docs/limits.md.
+/// The limit of docs/links.md.
 const LINKS_MAX: usize = 64;
 
 #[test]
