@@ -95,7 +95,7 @@ impl Link {
 
     /// User space's view of the table of stations.
     pub fn stations(&mut self) -> Stations<'_> {
-        Stations::of(&mut self.state.flows.stations)
+        Stations::new(&mut self.state.flows.stations)
     }
 
     /// A packet is about to arrive whose registration changed then. Returns whether packets

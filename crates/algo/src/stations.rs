@@ -48,7 +48,7 @@ pub struct Stations<'a> {
 
 impl<'a> Stations<'a> {
     /// The table in this memory.
-    pub fn of(table: &'a mut takt_stations) -> Self {
+    pub fn new(table: &'a mut takt_stations) -> Self {
         // SAFETY: valid for 'a, and borrowed exclusively.
         unsafe { Self::at(table) }
     }
@@ -352,7 +352,7 @@ mod tests {
     #[test]
     fn a_full_table_says_so_and_a_place_is_given_again() {
         let mut table = crate::zeroed_box::<takt_stations>();
-        let mut stations = Stations::of(&mut table);
+        let mut stations = Stations::new(&mut table);
         let mac = |n: u32| {
             let [_, _, c, d] = n.to_be_bytes();
             Address::Mac([2, 0, 0, 0, c, d])
@@ -376,7 +376,7 @@ mod tests {
     #[test]
     fn what_was_set_by_hand_stays() {
         let mut table = crate::zeroed_box::<takt_stations>();
-        let mut stations = Stations::of(&mut table);
+        let mut stations = Stations::new(&mut table);
         let address = Address::Mac([2; 6]);
         stations.set(address, 7, true).unwrap();
         stations.set(address, 8, false).unwrap();

@@ -34,7 +34,7 @@ impl Upload {
         // SAFETY: within the table.
         let first = unsafe { (&raw mut (*table).at).cast::<takt_upload>() };
         // SAFETY: a valid table has so many.
-        let read = |place| unsafe { Self::of(first.add(place)) };
+        let read = |place| unsafe { Self::from_ptr(first.add(place)) };
         (0..TAKT_UPLOADS as usize).filter_map(read).collect()
     }
 
@@ -42,7 +42,7 @@ impl Upload {
     ///
     /// # Safety
     /// As for [`Self::all`].
-    unsafe fn of(place: *mut takt_upload) -> Option<Self> {
+    unsafe fn from_ptr(place: *mut takt_upload) -> Option<Self> {
         // SAFETY: aligned fields of a valid place.
         let (flow, ack, mac, ip) = unsafe {
             (

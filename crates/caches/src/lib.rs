@@ -52,7 +52,7 @@ impl Mark {
         numbers.flat_map(|number| number.to_le_bytes()).collect()
     }
 
-    fn of(numbers: &[u64]) -> Self {
+    fn new(numbers: &[u64]) -> Self {
         let mut mark = Self::default();
         let into = mark.misses.iter_mut().flatten();
         for (into, from) in into.chain(&mut mark.instructions).zip(numbers) {
@@ -73,7 +73,7 @@ pub fn read_marks(path: &Path) -> io::Result<Vec<Mark>> {
         .chunks_exact(NUMBER)
         .map(|chunk| u64::from_le_bytes(chunk.try_into().unwrap_or_default()))
         .collect();
-    Ok(numbers.chunks_exact(NUMBERS).map(Mark::of).collect())
+    Ok(numbers.chunks_exact(NUMBERS).map(Mark::new).collect())
 }
 
 #[cfg(test)]

@@ -77,7 +77,7 @@ pub struct Interval {
 
 impl Interval {
     /// Of at least one value.
-    pub fn of(values: &[f64]) -> Self {
+    pub fn from_values(values: &[f64]) -> Self {
         /// Quantiles at 97.5 % for one degree of freedom and more (Student 1908).
         const T: [f64; 10] = [12.71, 4.30, 3.18, 2.78, 2.57, 2.45, 2.36, 2.31, 2.26, 2.23];
         let count = values.len() as f64;

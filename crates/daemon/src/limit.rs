@@ -23,7 +23,7 @@ const OF_ROOT: Limits = Limits {
 };
 
 impl Limits {
-    pub fn of(uid: u32) -> Self {
+    pub fn for_user(uid: u32) -> Self {
         match uid {
             0 => OF_ROOT,
             _ => OF_USERS,

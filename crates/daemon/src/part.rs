@@ -54,7 +54,7 @@ struct Running<S> {
 }
 
 impl<S: Clone + Send + 'static> Parts<S> {
-    pub fn of(called: &'static str) -> Self {
+    pub fn new(called: &'static str) -> Self {
         Self {
             called,
             running: None,
@@ -109,7 +109,7 @@ impl<S: Send + 'static> Running<S> {
                 // Dropped at the end, on every path.
                 let _works = works;
                 let mut part = make();
-                let mut problem = Problem::of(called);
+                let mut problem = Problem::new(called);
                 loop {
                     let (next_ns, result) = part.step(now_ns());
                     *lock(&said) = part.said();
@@ -145,7 +145,7 @@ struct Problem {
 }
 
 impl Problem {
-    fn of(about: &'static str) -> Self {
+    fn new(about: &'static str) -> Self {
         Self { about, last: None }
     }
 
@@ -202,7 +202,7 @@ mod tests {
     }
 
     fn parts(for_ms: u64) -> Parts<()> {
-        let mut parts = Parts::of("test");
+        let mut parts = Parts::new("test");
         let source = Source {
             folder: PathBuf::new(),
             name: "policy.toml".to_owned(),

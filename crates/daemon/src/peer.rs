@@ -43,7 +43,7 @@ pub(crate) struct Process {
 }
 
 impl Process {
-    pub fn of(stream: &UnixStream) -> io::Result<Self> {
+    pub fn from_stream(stream: &UnixStream) -> io::Result<Self> {
         let credentials = getsockopt(stream, PeerCredentials)?;
         let mut groups = groups(stream)?;
         groups.insert(0, credentials.gid());
@@ -156,7 +156,7 @@ mod tests {
     #[test]
     fn a_process_is_in_its_groups() {
         let (here, _there) = UnixStream::pair().unwrap();
-        let mut found = Process::of(&here).unwrap().groups;
+        let mut found = Process::from_stream(&here).unwrap().groups;
         let mut own: Vec<u32> = nix::unistd::getgroups()
             .unwrap()
             .into_iter()
@@ -171,7 +171,7 @@ mod tests {
     #[test]
     fn a_process_has_its_own_threads_and_no_others() {
         let (here, _there) = UnixStream::pair().unwrap();
-        let process = Process::of(&here).unwrap();
+        let process = Process::from_stream(&here).unwrap();
         let first = process::id();
         assert_eq!(process.thread(None).unwrap(), Some(first));
         let (ended, wait) = mpsc::channel::<()>();

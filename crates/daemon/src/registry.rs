@@ -56,7 +56,7 @@ struct Entry {
 impl Registry {
     /// Whether this user may make another request now.
     pub fn admit(&mut self, now_ns: u64, uid: u32) -> Result<(), Refusal> {
-        let rate = Limits::of(uid).requests;
+        let rate = Limits::for_user(uid).requests;
         if self.buckets.entry(uid).or_default().take(&rate, now_ns) {
             return Ok(());
         }

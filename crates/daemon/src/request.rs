@@ -164,7 +164,7 @@ impl Daemon {
 }
 
 fn asker(stream: &UnixStream) -> Result<peer::Process, Refusal> {
-    peer::Process::of(stream).map_err(|error| {
+    peer::Process::from_stream(stream).map_err(|error| {
         Refusal::new(
             Code::Failed,
             format!("identifying the requesting process: {error}"),
@@ -175,7 +175,7 @@ fn asker(stream: &UnixStream) -> Result<peer::Process, Refusal> {
 
 /// Move exactly the process that connected: as long as it lives, its number is not reused.
 fn join(stream: &UnixStream) -> Result<PathBuf, String> {
-    let process = peer::Process::of(stream).map_err(|error| error.to_string())?;
+    let process = peer::Process::from_stream(stream).map_err(|error| error.to_string())?;
     if !process.is_alive() {
         return Err("the requesting process is not visible from here".to_owned());
     }

@@ -88,7 +88,7 @@ pub fn serve(options: &Options, ready: impl FnOnce()) -> Result<(), Error> {
     let netns_cookie = peer::netns_cookie(&endpoint.users).map_err(Error::file(SOCKET))?;
     let beats = beats::Worker::start().map_err(Error::system("starting a thread"))?;
     // Before the first look, so that no change is missed.
-    let watch = Watch::of(Path::new(RUNTIME_DIR));
+    let watch = Watch::new(Path::new(RUNTIME_DIR));
     let devices = Devices::start()?;
     let mut daemon = Daemon::new(netns_cookie, beats, devices, watch);
     // What a killed taktd left.
@@ -153,7 +153,7 @@ struct Listener<'a> {
 }
 
 impl<'a> Listener<'a> {
-    fn of(socket: &'a UnixListener, speaks: Protocol) -> Self {
+    fn new(socket: &'a UnixListener, speaks: Protocol) -> Self {
         Self {
             socket,
             speaks,
@@ -197,9 +197,9 @@ impl Daemon {
     }
 
     fn run(&mut self, endpoint: &Endpoint, signals: &SignalFd) -> Result<(), Error> {
-        let mut root = Listener::of(&endpoint.root, Protocol::Lines);
-        let mut users = Listener::of(&endpoint.users, Protocol::Lines);
-        let mut varlink = Listener::of(&endpoint.varlink, Protocol::Varlink);
+        let mut root = Listener::new(&endpoint.root, Protocol::Lines);
+        let mut users = Listener::new(&endpoint.users, Protocol::Lines);
+        let mut varlink = Listener::new(&endpoint.varlink, Protocol::Varlink);
         let mut ticked_ns = now_ns();
         loop {
             let tick_ns = self.needs_ticks().then_some(ticked_ns + TICK_NS);
@@ -380,7 +380,7 @@ impl Daemon {
             return;
         };
         let now_ns = now_ns();
-        if let Some(rate) = Limits::of(caller.uid).connections
+        if let Some(rate) = Limits::for_user(caller.uid).connections
             && !{ self.arrivals.entry(caller.uid).or_default() }.take(&rate, now_ns)
         {
             return refuse(&mut stream, speaks, too_many_connections(caller.uid));

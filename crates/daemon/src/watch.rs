@@ -28,7 +28,7 @@ pub(crate) struct Watch {
 }
 
 impl Watch {
-    pub fn of(dir: &Path) -> Self {
+    pub fn new(dir: &Path) -> Self {
         let flags = InitFlags::IN_CLOEXEC | InitFlags::IN_NONBLOCK;
         let mut watch = Self {
             dir: dir.to_owned(),
@@ -128,7 +128,7 @@ mod tests {
     fn records_come_and_go_with_their_directories() {
         let run = tempfile::tempdir().unwrap();
         let dir = run.path().join("takt");
-        let mut watch = Watch::of(&dir);
+        let mut watch = Watch::new(&dir);
         assert!(!watch.is_blind() && !watch.read());
 
         // Other programs' files beside it are no change.

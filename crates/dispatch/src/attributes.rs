@@ -16,7 +16,7 @@ pub struct Attributes {
 }
 
 impl Attributes {
-    pub fn of(tid: i32) -> io::Result<Self> {
+    pub fn for_thread(tid: i32) -> io::Result<Self> {
         let mut found = sched_attr();
         // SAFETY: the kernel writes into a structure of that size.
         let answer = unsafe {

@@ -11,7 +11,7 @@ impl Clock {
     /// What job pages count in.
     pub const MONOTONIC: Clock = Clock(ClockId::CLOCK_MONOTONIC);
 
-    pub fn of(clock: BeatsClock) -> Clock {
+    pub fn new(clock: BeatsClock) -> Clock {
         match clock {
             BeatsClock::Monotonic => Clock::MONOTONIC,
             BeatsClock::Tai => Clock(ClockId::CLOCK_TAI),

@@ -54,7 +54,7 @@ impl Keeper {
         mlockall(MlockAllFlags::MCL_CURRENT | MlockAllFlags::MCL_FUTURE)
             .map_err(|error| Error::doing("lock memory")(error.into()))?;
         let shared = Arc::new(Shared {
-            clock: Clock::of(plan.clock),
+            clock: Clock::new(plan.clock),
             tasks: plan.tasks.clone(),
             ends_ns: plan.ends_ns.clone(),
             members: plan.tasks.iter().map(|_| Member::new()).collect(),
@@ -144,7 +144,7 @@ impl Keeper {
                 seen.tid, seen.thread
             )))
         };
-        let before = match Attributes::of(seen.tid) {
+        let before = match Attributes::for_thread(seen.tid) {
             Ok(before) if before.is_ordinary() => before,
             Ok(_) => {
                 return Ok(Err(format!(
@@ -200,7 +200,7 @@ impl Keeper {
         let Some(thread) = self.kept[at].take() else {
             return Ok(());
         };
-        if Stat::of(thread.tid).is_some_and(|stat| stat.started == thread.started) {
+        if Stat::for_thread(thread.tid).is_some_and(|stat| stat.started == thread.started) {
             let _ = thread.before.restore(thread.tid);
         }
         close_page(thread.tid);

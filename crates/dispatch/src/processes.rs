@@ -35,7 +35,7 @@ impl Stat {
         })
     }
 
-    pub fn of(tid: i32) -> Option<Self> {
+    pub fn for_thread(tid: i32) -> Option<Self> {
         Self::parse(&fs::read(format!("/proc/{tid}/stat")).ok()?)
     }
 }
@@ -65,7 +65,7 @@ fn threads_of(pid: i32, folder: &str, command: &str) -> Vec<Seen> {
     let tids = numbers_in(Path::new(&format!("{folder}/task"))).unwrap_or_default();
     let of_thread = |tid: i32| {
         let folder = format!("{folder}/task/{tid}");
-        let stat = Stat::of(tid).filter(|stat| !stat.is_kernels)?;
+        let stat = Stat::for_thread(tid).filter(|stat| !stat.is_kernels)?;
         Some(Seen {
             pid,
             tid,
@@ -138,7 +138,7 @@ mod tests {
         assert!(Stat::parse(kernels).unwrap().is_kernels);
         assert_eq!(Stat::parse(b"7 (x) R 1"), None);
         assert_eq!(Stat::parse(b""), None);
-        assert!(Stat::of(std::process::id() as i32).is_some());
+        assert!(Stat::for_thread(std::process::id() as i32).is_some());
     }
 
     #[test]

@@ -29,7 +29,7 @@ pub struct Entry {
 
 impl Entry {
     fn is_there(&self) -> bool {
-        Stat::of(self.tid).is_some_and(|stat| stat.started == self.started)
+        Stat::for_thread(self.tid).is_some_and(|stat| stat.started == self.started)
     }
 }
 

@@ -105,7 +105,7 @@ async fn run(count: usize) {
         matches!(ended, Ended::Done(progress) if progress.kept == count),
         "{ended:?}"
     );
-    let digest = Digest::of(policy.as_bytes());
+    let digest = Digest::for_content(policy.as_bytes());
     assert!(
         hosts
             .iter()

@@ -12,7 +12,7 @@ pub struct Digest([u8; 32]);
 
 impl Digest {
     /// The digest of these bytes.
-    pub fn of(bytes: &[u8]) -> Self {
+    pub fn for_content(bytes: &[u8]) -> Self {
         Self(Sha256::digest(bytes).into())
     }
 

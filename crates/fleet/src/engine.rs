@@ -49,7 +49,7 @@ pub struct Access {
 pub struct EngineError(pub String);
 
 impl EngineError {
-    pub(crate) fn of(error: impl std::fmt::Display) -> Self {
+    pub(crate) fn new(error: impl std::fmt::Display) -> Self {
         Self(error.to_string())
     }
 }
@@ -65,7 +65,7 @@ pub struct Buckets {
 
 impl Buckets {
     /// Of this fleet.
-    pub fn of(fleet: &str) -> Self {
+    pub fn for_fleet(fleet: &str) -> Self {
         Self {
             revisions: format!("takt-{fleet}"),
             hosts: format!("takt-{fleet}-hosts"),
@@ -184,8 +184,8 @@ impl HostEngine {
             options = options.read_buffer_capacity(2048).client_capacity(16);
         }
         let client = options.connect(servers(&access.urls)?).await;
-        let client = client.map_err(EngineError::of)?;
-        let buckets = Buckets::of(fleet);
+        let client = client.map_err(EngineError::new)?;
+        let buckets = Buckets::for_fleet(fleet);
         let subjects = [
             format!("$KV.{}.{REVISION}", buckets.revisions),
             format!("$KV.{}.{identity}", buckets.hosts),
@@ -195,7 +195,7 @@ impl HostEngine {
             Heard::Call
         }];
         for (subject, kind) in subjects.into_iter().zip(kinds) {
-            let mut messages = client.subscribe(subject).await.map_err(EngineError::of)?;
+            let mut messages = client.subscribe(subject).await.map_err(EngineError::new)?;
             let tell = tell.clone();
             tokio::spawn(async move {
                 while let Some(message) = messages.next().await {
@@ -233,7 +233,7 @@ async fn direct_get(
     let message = timeout(PATIENCE, asked)
         .await
         .map_err(|_| EngineError("it does not answer".to_owned()))?
-        .map_err(EngineError::of)?;
+        .map_err(EngineError::new)?;
     match message.status {
         None => {
             let gone = message.headers.as_ref().and_then(|h| h.get("KV-Operation"));
@@ -286,7 +286,7 @@ impl OperatorEngine {
             .map_err(|_| EngineError(format!("{} does not answer", shown(&access.urls))))?
             .map_err(|error| EngineError(format!("{}: {error}", shown(&access.urls))))?;
         let context = jetstream::new(client.clone());
-        let buckets = Buckets::of(fleet);
+        let buckets = Buckets::for_fleet(fleet);
         let revisions = Bucket {
             name: buckets.revisions,
             description: "Takt: signed revisions, and policies by their digest",
@@ -317,8 +317,8 @@ impl OperatorEngine {
     /// Asks all hosts to report now.
     pub async fn call(&self) -> Result<(), EngineError> {
         let asked = self.client.publish(self.call.clone(), Vec::new().into());
-        asked.await.map_err(EngineError::of)?;
-        self.client.flush().await.map_err(EngineError::of)
+        asked.await.map_err(EngineError::new)?;
+        self.client.flush().await.map_err(EngineError::new)
     }
 
     /// The sequence number of the last report; `None`: no host has ever reported. All of them have
@@ -327,7 +327,7 @@ impl OperatorEngine {
     /// reports, from nats-server 2.9.10 on a busy host.
     pub async fn last_report(&self) -> Result<Option<u64>, EngineError> {
         let info = self.hosts.stream.get_info().await;
-        let state = info.map_err(EngineError::of)?.state;
+        let state = info.map_err(EngineError::new)?.state;
         Ok((state.messages > 0).then_some(state.last_sequence))
     }
 
@@ -343,7 +343,7 @@ impl OperatorEngine {
         };
         let stream = &self.hosts.stream;
         let made = stream.create_consumer(config).await;
-        let made = made.map_err(EngineError::of)?;
+        let made = made.map_err(EngineError::new)?;
         let made = made.cached_info();
         // If this fails the server forgets it by itself.
         let _ = stream.delete_consumer(&made.name).await;
@@ -404,6 +404,6 @@ impl Bucket {
             ))
         })?;
         let made = context.get_key_value(&name).await;
-        made.map_err(EngineError::of)
+        made.map_err(EngineError::new)
     }
 }

@@ -54,7 +54,7 @@ impl Host {
     /// The policy in force.
     pub fn policy(&self) -> Option<Digest> {
         let policy = self.in_force.as_ref();
-        policy.map(|policy| Digest::of(policy.text.as_bytes()))
+        policy.map(|policy| Digest::for_content(policy.text.as_bytes()))
     }
 
     /// How long this policy was in force here, if it ever was.
@@ -131,7 +131,7 @@ impl StandIn {
             signer,
             Log::quiet(),
         );
-        let agent = agent.map_err(EngineError::of)?;
+        let agent = agent.map_err(EngineError::new)?;
         let task = tokio::spawn(run(agent, inner, stopped));
         Ok(Self { host, stop, task })
     }

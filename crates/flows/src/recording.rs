@@ -80,7 +80,7 @@ impl Recording {
     }
 
     /// From lines that were not read from a text.
-    pub fn of(lines: impl IntoIterator<Item = Line>) -> Result<Self, BadRecording> {
+    pub fn from_parsed(lines: impl IntoIterator<Item = Line>) -> Result<Self, BadRecording> {
         Self::from_lines(lines.into_iter().map(Ok))
     }
 
@@ -169,7 +169,7 @@ impl Recording {
                 Ok(place) => self.tracks[place].flow = flow,
                 Err(id) => {
                     places.insert(id, self.tracks.len());
-                    self.tracks.push(Track::of(flow));
+                    self.tracks.push(Track::new(flow));
                 }
             },
             Line::Sample(sample) => self.tracks[place(sample.flow)?].samples.push(sample),
@@ -193,7 +193,7 @@ impl Track {
         }
     }
 
-    fn of(flow: Flow) -> Self {
+    fn new(flow: Flow) -> Self {
         Self {
             flow,
             samples: Vec::new(),

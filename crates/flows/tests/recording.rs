@@ -266,7 +266,7 @@ fn parts_of_a_recording() {
             })
         }));
     }
-    let recording = Recording::of(lines).unwrap();
+    let recording = Recording::from_parsed(lines).unwrap();
     let heaviest = recording.clone().heaviest(1);
     assert_eq!(heaviest.tracks.len(), 1);
     assert_eq!(heaviest.tracks[0].flow.id, 2);

@@ -104,7 +104,10 @@ fn follow(policy: &TaktPolicy, own: &Assignment) -> Step {
 }
 
 fn is_of(own: &Assignment, push: &Push) -> bool {
-    let digest = push.policy.as_ref().map(|text| Digest::of(text.as_bytes()));
+    let digest = push
+        .policy
+        .as_ref()
+        .map(|text| Digest::for_content(text.as_bytes()));
     own.target.policy == digest
         && u128::from(own.target.hold_ms) == push.hold.as_millis()
         && own.target.health == push.health
@@ -165,7 +168,10 @@ mod tests {
             to: push.to.clone(),
             target: Content {
                 since: 3,
-                policy: push.policy.as_ref().map(|text| Digest::of(text.as_bytes())),
+                policy: push
+                    .policy
+                    .as_ref()
+                    .map(|text| Digest::for_content(text.as_bytes())),
                 hold_ms: 600_000,
                 health: push.health.clone(),
             },

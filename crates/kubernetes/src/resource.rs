@@ -209,7 +209,7 @@ impl PolicySpec {
             ..self.clone()
         };
         let json = serde_json::to_vec(&pushed).unwrap_or_default();
-        Digest::of(&json).short()
+        Digest::for_content(&json).short()
     }
 }
 

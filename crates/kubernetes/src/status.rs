@@ -22,7 +22,7 @@ pub enum Outcome {
 
 impl Outcome {
     /// Of a rollout.
-    pub fn of(rollout: &Rollout, stage: Stage) -> Self {
+    pub fn new(rollout: &Rollout, stage: Stage) -> Self {
         Self::Stage(rollout.since(), rollout.wave(), stage)
     }
 }

@@ -28,7 +28,7 @@ pub struct Quantiles<T> {
 
 impl<T: Copy + Ord> Quantiles<T> {
     /// `None` without samples. Sorts them in place.
-    pub fn of(samples: &mut [T]) -> Option<Self> {
+    pub fn from_samples(samples: &mut [T]) -> Option<Self> {
         samples.sort_unstable();
         Some(Quantiles {
             p50: nearest_rank(samples, 500)?,
@@ -58,8 +58,8 @@ impl Spacing {
     /// From the errors of gaps, of one class or of several; `None` without any.
     pub fn from_errors(mut errors_ns: Vec<u64>) -> Option<Self> {
         Some(Spacing {
-            error_ns: Quantiles::of(&mut errors_ns)?,
-            error_histogram_ns: Histogram::of(&errors_ns),
+            error_ns: Quantiles::from_samples(&mut errors_ns)?,
+            error_histogram_ns: Histogram::from_samples(&errors_ns),
         })
     }
 
@@ -106,7 +106,7 @@ const EDGES_PER_DECADE: [u64; 5] = [10, 16, 25, 40, 63];
 
 impl Histogram {
     /// The histogram of these samples.
-    pub fn of(samples: &[u64]) -> Self {
+    pub fn from_samples(samples: &[u64]) -> Self {
         let edges = histogram_edges();
         let mut counts = vec![0; edges.len()];
         for sample in samples {
@@ -228,7 +228,7 @@ mod tests {
         fn a_histogram_keeps_every_sample_in_its_bucket(
             samples in prop::collection::vec(any::<u64>(), 0..200),
         ) {
-            let buckets = Histogram::of(&samples).buckets;
+            let buckets = Histogram::from_samples(&samples).buckets;
             let total: u64 = buckets.iter().map(|(_, count)| count).sum();
             prop_assert_eq!(total, samples.len() as u64);
             for (at, &(edge, count)) in buckets.iter().enumerate() {

@@ -23,7 +23,7 @@ impl Round {
         let is_whole = git(&["rev-parse", "--is-shallow-repository"])
             .is_ok_and(|is_shallow| is_shallow == "false");
         let count = git(&["rev-list", "--count", "HEAD"]).ok();
-        Round::of(
+        Round::new(
             &head,
             count
                 .filter(|_| is_whole)
@@ -33,7 +33,7 @@ impl Round {
 
     /// `count` is the number of commits so far, which a shallow clone does not know; there the
     /// commit's name takes its place. Without git everything is 0.
-    fn of(head: &str, count: Option<u64>) -> Round {
+    fn new(head: &str, count: Option<u64>) -> Round {
         let name = head
             .get(..15)
             .and_then(|digits| u64::from_str_radix(digits, 16).ok())
@@ -53,9 +53,9 @@ mod tests {
     fn the_commit_decides() {
         let head = "ad3081f5cc9d0c1f52f11cf1e5b0ed35f1b75ad6";
         let seed = 0xad3_081f_5cc9_d0c1;
-        assert_eq!(Round::of(head, Some(7)), Round { number: 7, seed });
+        assert_eq!(Round::new(head, Some(7)), Round { number: 7, seed });
         let shallow = Round { number: seed, seed };
-        assert_eq!(Round::of(head, None), shallow);
-        assert_eq!(Round::of("", None), Round { number: 0, seed: 0 });
+        assert_eq!(Round::new(head, None), shallow);
+        assert_eq!(Round::new("", None), Round { number: 0, seed: 0 });
     }
 }

@@ -322,7 +322,7 @@ impl Concept for Link {
 }
 
 fn stations(machine: &mut dyn Machine) -> Stations<'_> {
-    Stations::of(&mut machine.state().link.flows.stations)
+    Stations::new(&mut machine.state().link.flows.stations)
 }
 
 fn address(mac: Mac) -> Address {

@@ -44,7 +44,7 @@ struct Verdict {
 }
 
 impl Verdict {
-    fn of(problem: Option<String>) -> Self {
+    fn from_problem(problem: Option<String>) -> Self {
         Self {
             works: problem.is_none(),
             problem,
@@ -62,7 +62,7 @@ impl Verdict {
 impl Backends {
     /// On the running kernel.
     pub fn here(policy: &Policy) -> Self {
-        Self::of(policy, takt_host::predict(policy))
+        Self::new(policy, takt_host::predict(policy))
     }
 
     /// On another one, of which nothing but the release is known.
@@ -72,13 +72,13 @@ impl Backends {
              options would lack them",
             kernel.release
         );
-        Self::of(
+        Self::new(
             policy,
             takt_host::predict_by_release(policy, kernel, not_tried),
         )
     }
 
-    fn of(policy: &Policy, prediction: Prediction) -> Self {
+    fn new(policy: &Policy, prediction: Prediction) -> Self {
         let of_link = |link: LinkPrediction, device: &String| LinkBackends {
             device: device.clone(),
             backend: link.backend,
@@ -93,8 +93,8 @@ impl Backends {
             not_tried: prediction.not_tried,
             refused: prediction.refused,
             links,
-            tasks: { policy.beats.as_ref() }.map(|_| Verdict::of(prediction.tasks)),
-            crowd: { policy.crowd.as_ref() }.map(|_| Verdict::of(prediction.crowd)),
+            tasks: { policy.beats.as_ref() }.map(|_| Verdict::from_problem(prediction.tasks)),
+            crowd: { policy.crowd.as_ref() }.map(|_| Verdict::from_problem(prediction.crowd)),
         }
     }
 

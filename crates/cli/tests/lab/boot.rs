@@ -52,7 +52,7 @@ pub struct Boot {
 
 impl Boot {
     /// The one in which a test runs: each part of a machine's tests takes about as long.
-    pub fn of(machine: Machine, test: &str) -> Self {
+    pub fn new(machine: Machine, test: &str) -> Self {
         let parts = machine.boots();
         let part = if parts == 1 {
             0

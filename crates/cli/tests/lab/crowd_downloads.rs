@@ -48,7 +48,7 @@ pub struct Seen {
 }
 
 impl Seen {
-    pub fn of(download: &Upload) -> Self {
+    pub fn new(download: &Upload) -> Self {
         thread::sleep(WARM_UP);
         let before = download.received_bytes();
         let mut sum_us = 0;
@@ -84,13 +84,13 @@ fn round_trips_fall() {
     // The queue behind it holds 600 ms.
     narrow("t1", "air", "20mbit");
     let download = download(1);
-    let without = Seen::of(&download);
+    let without = Seen::new(&download);
     let clamp = download.clamp_bytes();
 
     let daemon = Terminals::join_as(1, "downloads = true");
     for later in [Duration::ZERO, LATER] {
         thread::sleep(later);
-        let with = Seen::of(&download);
+        let with = Seen::new(&download);
         assert!(with.rtt_us < without.rtt_us / 2, "{with:?} {without:?}");
         let share = with.rate_bytes_ps as f64 / without.rate_bytes_ps as f64;
         assert!(share > 0.98, "{with:?} {without:?}");

@@ -112,7 +112,7 @@ fn round_trips_fall() {
     let before = Inventory::take();
     let (server, behind) = connect();
     let old = Upload::between(server, behind, None).unwrap();
-    let without = Seen::of(&old);
+    let without = Seen::new(&old);
 
     let daemon = Terminals::join_as(1, "downloads = true");
     // Its handshake has passed already, and with it the scale of its window.
@@ -122,7 +122,7 @@ fn round_trips_fall() {
 
     let (server, behind) = connect();
     let download = Upload::between(server, behind, None).unwrap();
-    let with = Seen::of(&download);
+    let with = Seen::new(&download);
     assert_eq!(forwarded(), 1);
     assert!(with.rtt_us < without.rtt_us / 2, "{with:?} {without:?}");
     let share = with.rate_bytes_ps as f64 / without.rate_bytes_ps as f64;

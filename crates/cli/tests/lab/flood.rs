@@ -149,7 +149,7 @@ struct Phase {
 }
 
 impl Phase {
-    fn of(port: u16, daemon: &Daemon, act: impl FnOnce()) -> Self {
+    fn new(port: u16, daemon: &Daemon, act: impl FnOnce()) -> Self {
         let paced = Paced::new(port);
         let (from_ns, before_ns) = (now_ns(), daemon.cpu_ns());
         act();
@@ -221,16 +221,16 @@ fn changes_no_weight_and_slows_nothing() {
         assert_eq!(before[1].1, 300_000, "{before:?}");
         let kinds = all_kinds(&mut member, said);
 
-        let quiet = Phase::of(5001, &daemon, || thread::sleep(Duration::from_secs(1)));
+        let quiet = Phase::new(5001, &daemon, || thread::sleep(Duration::from_secs(1)));
         quiet.show("quiet");
         let unread = UdpSocket::bind("10.1.0.1:9").unwrap();
-        let control = Phase::of(5002, &daemon, || {
+        let control = Phase::new(5002, &daemon, || {
             flood("10.1.0.2:0", "10.1.0.1:9", &kinds, BAD)
         });
         control.show("to a socket that nobody reads");
         drop(unread);
         let (mut first, mut last) = (Value::Null, Value::Null);
-        let flooded = Phase::of(5003, &daemon, || {
+        let flooded = Phase::new(5003, &daemon, || {
             first = heard();
             flood("10.1.0.2:0", REPORTS_TO, &kinds, BAD);
             last = heard();

@@ -112,7 +112,7 @@ fn a_lock_of_a_users_keeps_no_taktd_from_starting() {
         let _locks = ["/run/taktd", "/run/taktd/lock"].map(|path| Process::that_locks(ALICE, path));
         thread::sleep(Duration::from_millis(500));
         for path in ["/run/taktd", "/run/taktd/lock"] {
-            let opens = Process::of(ALICE, || File::open(path).is_ok());
+            let opens = Process::new(ALICE, || File::open(path).is_ok());
             assert!(!opens.ends_well(), "{path}");
         }
         assert!(connects(ALICE, SOCKET));
@@ -149,7 +149,7 @@ fn sixteen_users_leave_room_for_root_and_one_more() {
         let _wire = quiet_wire();
         let daemon = Daemon::start();
         apply(POLICY).ok();
-        let users: Vec<_> = (2000..2016).map(Conversation::of).collect();
+        let users: Vec<_> = (2000..2016).map(Conversation::for_user).collect();
         let mut users: Vec<_> = users.into_iter().map(|user| (user, 0, false)).collect();
         // Each user registers as often as it may ask, until it has reached its limit.
         while users.iter().any(|(_, _, is_full)| !is_full) {
@@ -242,7 +242,7 @@ struct Process(Pid);
 
 impl Process {
     /// Its exit status tells whether `act` succeeded.
-    fn of(uid: u32, act: impl FnOnce() -> bool) -> Self {
+    fn new(uid: u32, act: impl FnOnce() -> bool) -> Self {
         // SAFETY: the child makes system calls, and waits for nothing that another thread has.
         match unsafe { fork() }.unwrap() {
             ForkResult::Parent { child } => Self(child),
@@ -259,7 +259,7 @@ impl Process {
 
     /// Connects to taktd and disconnects, in an endless loop.
     fn that_floods(uid: u32) -> Self {
-        Self::of(uid, || {
+        Self::new(uid, || {
             loop {
                 let _ = UnixStream::connect(SOCKET);
             }
@@ -268,7 +268,7 @@ impl Process {
 
     /// Takes a lock if it can.
     fn that_locks(uid: u32, path: &str) -> Self {
-        Self::of(uid, || {
+        Self::new(uid, || {
             let lock = File::open(path).map(|file| Flock::lock(file, FlockArg::LockExclusive));
             pause();
             drop(lock);
@@ -309,7 +309,7 @@ impl Drop for Process {
 struct Conversation(BufReader<UnixStream>);
 
 impl Conversation {
-    fn of(uid: u32) -> Self {
+    fn for_user(uid: u32) -> Self {
         let stream = as_user(uid, || UnixStream::connect(SOCKET).unwrap());
         Self(BufReader::new(stream))
     }
@@ -323,5 +323,5 @@ impl Conversation {
 }
 
 fn connects(uid: u32, socket: &str) -> bool {
-    Process::of(uid, || UnixStream::connect(socket).is_ok()).ends_well()
+    Process::new(uid, || UnixStream::connect(socket).is_ok()).ends_well()
 }

@@ -168,7 +168,7 @@ impl Machine {
     pub fn run<F: FnOnce()>(self, test: F) {
         let name = name_of::<F>();
         match env::var(VARIABLE) {
-            Ok(here) if here == Boot::of(self, name).to_string() => {
+            Ok(here) if here == Boot::new(self, name).to_string() => {
                 let shares = self.shares().max(costs::shares(&self.to_string(), name));
                 if !rounds::is_its_turn(name, shares) {
                     return println!("{NOT_ITS_TURN}");
@@ -184,7 +184,7 @@ impl Machine {
             }
             Ok(here) if self.alone() == DEFAULT.alone() && is_daemons(&here) => test(),
             Ok(_) => println!("a test for another machine"),
-            Err(_) if self.is_asked_for() => Boot::of(self, name).ask_about(name),
+            Err(_) if self.is_asked_for() => Boot::new(self, name).ask_about(name),
             Err(_) => println!("only the default machine is asked for"),
         }
     }
@@ -203,7 +203,7 @@ impl Machine {
         if !self.is_asked_for() {
             return println!("only the default machine is asked for");
         }
-        let count = Boot::of(self, name_of::<F>()).assert_passes_all(&OF_THE_DAEMON);
+        let count = Boot::new(self, name_of::<F>()).assert_passes_all(&OF_THE_DAEMON);
         println!("{count} tests hold under the unit");
     }
 

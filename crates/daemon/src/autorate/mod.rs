@@ -19,7 +19,7 @@ pub(crate) struct Autorate(Parts<()>);
 
 impl Default for Autorate {
     fn default() -> Self {
-        Self(Parts::of("autorate"))
+        Self(Parts::new("autorate"))
     }
 }
 

@@ -91,14 +91,14 @@ impl Part<Neighbourhood> for Aggregator {
             reports_sent: line.sent,
             report_interval_ms: core.interval_ns() / 1_000_000,
             neighbours: neighbours
-                .map(|(number, member)| Neighbour::of(self.now_ns, number, member))
+                .map(|(number, member)| Neighbour::new(self.now_ns, number, member))
                 .collect(),
             datagrams: core.datagrams(line.listener.dropped()),
             strangers: self
                 .access_point
                 .as_ref()
                 .map(|_| Strangers::from(core.strangers())),
-            ..Neighbourhood::of(&self.crowd)
+            ..Neighbourhood::new(&self.crowd)
         })
     }
 }

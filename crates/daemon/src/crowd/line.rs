@@ -39,7 +39,7 @@ struct At {
 
 impl At {
     /// And the device's present name.
-    fn of(device: &str) -> Result<(Self, String), String> {
+    fn for_device(device: &str) -> Result<(Self, String), String> {
         let present = present_name(device).map_err(|error| error.to_string())?;
         let found = present.and_then(|name| Some((if_nametoindex(&*name).ok()?, name)));
         let (index, name) = found.ok_or_else(|| format!("there is no device {device}"))?;
@@ -56,7 +56,7 @@ impl At {
 impl Line {
     /// Open the sockets; return them, and this host's identity towards the others.
     pub fn open(crowd: &Crowd) -> Result<(Self, Own), String> {
-        let (at, name) = At::of(&crowd.device)?;
+        let (at, name) = At::for_device(&crowd.device)?;
         let key = read_key(&crowd.key_file).map_err(|error| error.to_string())?;
         let own = Own {
             key: key.of_group(&crowd.group),
@@ -94,7 +94,7 @@ impl Line {
 
     /// Whether the device is still the one that this was opened on.
     pub fn works_on(&self, device: &str) -> bool {
-        At::of(device).is_ok_and(|(at, _)| at == self.at)
+        At::for_device(device).is_ok_and(|(at, _)| at == self.at)
     }
 
     pub fn send(&mut self, datagram: &[u8]) -> Result<(), String> {

@@ -35,7 +35,7 @@ pub(crate) struct Crowd(Parts<Neighbourhood>);
 
 impl Default for Crowd {
     fn default() -> Self {
-        Self(Parts::of("crowd"))
+        Self(Parts::new("crowd"))
     }
 }
 

@@ -206,14 +206,14 @@ impl Part<Neighbourhood> for Terminal {
             report_interval_ms: core.report_interval_ns() / 1_000_000,
             share: Some(Share {
                 remembered_bytes_ps: core.remembered_bytes_ps(),
-                ..Share::of(core.activity(), core.group())
+                ..Share::new(core.activity(), core.group())
             }),
             neighbours: neighbours
-                .map(|(number, member)| Neighbour::of(self.now_ns, number, member))
+                .map(|(number, member)| Neighbour::new(self.now_ns, number, member))
                 .collect(),
             datagrams: core.datagrams(line.listener.dropped()),
             strangers: core.strangers().map(Strangers::from),
-            ..Neighbourhood::of(&self.crowd)
+            ..Neighbourhood::new(&self.crowd)
         })
     }
 

@@ -101,7 +101,7 @@ pub struct Neighbour {
 }
 
 impl Neighbourhood {
-    pub(crate) fn of(crowd: &Crowd) -> Self {
+    pub(crate) fn new(crowd: &Crowd) -> Self {
         let role = match crowd.role {
             CrowdRole::Multicast => "multicast",
             CrowdRole::Aggregated { .. } => "aggregated",
@@ -127,7 +127,7 @@ impl From<Counted> for Strangers {
 }
 
 impl Share {
-    pub(crate) fn of(activity: &Activity, group: &Group) -> Self {
+    pub(crate) fn new(activity: &Activity, group: &Group) -> Self {
         Self {
             rate_bytes_ps: activity.rate_bytes_ps,
             flows: activity.flows,
@@ -142,7 +142,7 @@ impl Share {
 }
 
 impl Neighbour {
-    pub(crate) fn of(now_ns: u64, number: u64, member: &Member) -> Self {
+    pub(crate) fn new(now_ns: u64, number: u64, member: &Member) -> Self {
         let Activity {
             rate_bytes_ps,
             flows,

@@ -97,7 +97,7 @@ fn open(radio: &Radio, device: &str) -> OpenSource {
 
 impl Cell {
     /// What the policy says for links with the same source.
-    pub fn of(radio: &Radio, devices: &[String]) -> Self {
+    pub fn for_radio(radio: &Radio, devices: &[String]) -> Self {
         let own = devices.first().map_or("", String::as_str);
         Self::new(radio, devices, open(radio, own), Box::new(table::open))
     }

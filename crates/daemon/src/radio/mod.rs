@@ -15,7 +15,7 @@ pub(crate) struct Radio(Parts<Heard>);
 
 impl Default for Radio {
     fn default() -> Self {
-        Self(Parts::of("radio"))
+        Self(Parts::new("radio"))
     }
 }
 
@@ -46,7 +46,7 @@ fn parts(policy: &Policy) -> Vec<Make<Heard>> {
     let groups = access_point::groups(radio, devices).into_iter();
     let cells = groups.map(|devices| -> Make<Heard> {
         let radio = radio.clone();
-        Box::new(move || Box::new(access_point::Cell::of(&radio, &devices)))
+        Box::new(move || Box::new(access_point::Cell::for_radio(&radio, &devices)))
     });
     let reporter = radio.report.clone().map(|report| -> Make<Heard> {
         let radio = radio.clone();

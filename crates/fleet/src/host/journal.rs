@@ -158,7 +158,7 @@ mod tests {
     fn content(since: u64, policy: Option<u8>) -> Content {
         Content {
             since,
-            policy: policy.map(|byte| Digest::of(&[byte])),
+            policy: policy.map(|byte| Digest::for_content(&[byte])),
             hold_ms: 1_000,
             health: Health::sound(),
         }

@@ -119,7 +119,7 @@ impl Store for Directory {
 
     fn policy(&self, digest: &Digest) -> Option<String> {
         let bytes = read(&self.policy_file(digest)).ok()??;
-        let is_whole = bytes.len() <= POLICY_MAX_BYTES && Digest::of(&bytes) == *digest;
+        let is_whole = bytes.len() <= POLICY_MAX_BYTES && Digest::for_content(&bytes) == *digest;
         is_whole.then(|| String::from_utf8(bytes).ok())?
     }
 
@@ -203,7 +203,7 @@ mod tests {
         assert_eq!(store.revision().unwrap(), None);
         assert_eq!(store.journal().unwrap(), Journal::default());
         store.keep_revision(b"one").unwrap();
-        let digest = Digest::of(b"text");
+        let digest = Digest::for_content(b"text");
         store.keep_policy(&digest, "text").unwrap();
         assert!(Directory::open(&path).is_err(), "it is locked");
         drop(store);

@@ -38,7 +38,7 @@ pub struct Progress {
 
 impl Progress {
     /// Of these hosts, with places released below this.
-    pub fn of(members: &[Member], released: u64) -> Self {
+    pub fn new(members: &[Member], released: u64) -> Self {
         let mut progress = Self {
             hosts: members.len(),
             ..Self::default()
@@ -125,7 +125,7 @@ impl Operator {
         let last = self.engine.last_report().await?;
         let watch = self.engine.hosts().watch_with_history(">").await;
         Ok(Reports {
-            watch: watch.map_err(EngineError::of)?,
+            watch: watch.map_err(EngineError::new)?,
             roster: Roster::default(),
             last,
             heard: 0,
@@ -137,7 +137,7 @@ impl Operator {
     pub async fn hear(&mut self, reports: &mut Reports) -> Result<(), Error> {
         let lost = || EngineError("the engine stopped reporting on its hosts".to_owned());
         let entry = reports.watch.next().await;
-        let entry = entry.ok_or_else(lost)?.map_err(EngineError::of)?;
+        let entry = entry.ok_or_else(lost)?.map_err(EngineError::new)?;
         reports.heard = reports.heard.max(entry.revision);
         match entry.operation {
             kv::Operation::Put => reports.roster.take(&entry, &self.fleet, &mut self.memory),
@@ -183,7 +183,7 @@ impl Operator {
             return Ok(Stage::Ended(Ended::Superseded(revision.number)));
         };
         let members = roster.members(revision, &own, rollout.pushed_s);
-        let progress = Progress::of(&members, own.released);
+        let progress = Progress::new(&members, own.released);
         match decide(&own, &members, rollout.released_at.elapsed()) {
             Decision::Wait => Ok(Stage::Going(progress, own.paused)),
             Decision::Done => Ok(Stage::Ended(Ended::Done(progress))),

@@ -166,7 +166,7 @@ impl Operator {
     /// The engine's last revision, if it is to be trusted.
     pub async fn current(&mut self) -> Result<Current, Error> {
         let entry = self.engine.revisions().entry(REVISION).await;
-        let entry = entry.map_err(EngineError::of)?;
+        let entry = entry.map_err(EngineError::new)?;
         let current = match entry.filter(|entry| entry.operation == kv::Operation::Put) {
             None => Current {
                 revision: Revision::none(&self.fleet),
@@ -227,7 +227,7 @@ impl Operator {
                     return self.current().await;
                 }
                 Err(error) if error.kind() == kv::UpdateErrorKind::WrongLastRevision => {}
-                Err(error) => return Err(EngineError::of(error).into()),
+                Err(error) => return Err(EngineError::new(error).into()),
             }
         }
         Err(Error::Busy)
@@ -240,10 +240,10 @@ impl Operator {
             return Ok(roster);
         };
         let watch = self.engine.hosts().watch_with_history(">").await;
-        let mut watch = watch.map_err(EngineError::of)?;
+        let mut watch = watch.map_err(EngineError::new)?;
         let all = async {
             while let Some(entry) = watch.next().await {
-                let entry = entry.map_err(EngineError::of)?;
+                let entry = entry.map_err(EngineError::new)?;
                 if entry.operation == kv::Operation::Put {
                     roster.take(&entry, &self.fleet, &mut self.memory);
                 }
@@ -333,13 +333,13 @@ impl Operator {
     }
 
     async fn keep_policy(&self, text: &str) -> Result<Digest, Error> {
-        let digest = Digest::of(text.as_bytes());
+        let digest = Digest::for_content(text.as_bytes());
         let store = self.engine.revisions();
         let key = policy_key(&digest);
-        let kept = store.get(key.clone()).await.map_err(EngineError::of)?;
-        if kept.is_none_or(|kept| Digest::of(&kept) != digest) {
+        let kept = store.get(key.clone()).await.map_err(EngineError::new)?;
+        if kept.is_none_or(|kept| Digest::for_content(&kept) != digest) {
             let put = store.put(key, text.as_bytes().to_vec().into()).await;
-            put.map_err(EngineError::of)?;
+            put.map_err(EngineError::new)?;
         }
         Ok(digest)
     }
@@ -347,8 +347,8 @@ impl Operator {
     /// The text of a policy.
     pub async fn policy(&self, digest: &Digest) -> Result<String, Error> {
         let found = self.engine.revisions().get(policy_key(digest)).await;
-        let found = found.map_err(EngineError::of)?;
-        let whole = found.filter(|bytes| Digest::of(bytes) == *digest);
+        let found = found.map_err(EngineError::new)?;
+        let whole = found.filter(|bytes| Digest::for_content(bytes) == *digest);
         let text = whole.and_then(|bytes| String::from_utf8(bytes.into()).ok());
         text.ok_or_else(|| {
             EngineError(format!("it has no policy {}, or another", digest.short())).into()
@@ -478,15 +478,15 @@ impl Operator {
     /// are left out.
     pub async fn history(&mut self) -> Result<Vec<Current>, Error> {
         let last = self.engine.revisions().entry(REVISION).await;
-        if last.map_err(EngineError::of)?.is_none() {
+        if last.map_err(EngineError::new)?.is_none() {
             return Ok(Vec::new());
         }
         let entries = self.engine.revisions().history(REVISION).await;
-        let mut entries = entries.map_err(EngineError::of)?;
+        let mut entries = entries.map_err(EngineError::new)?;
         let mut found = Vec::new();
         let all = async {
             while let Some(entry) = entries.next().await {
-                let entry = entry.map_err(EngineError::of)?;
+                let entry = entry.map_err(EngineError::new)?;
                 found.extend(self.read(&entry).ok());
             }
             Ok::<_, EngineError>(())
@@ -501,7 +501,7 @@ impl Operator {
     /// Forgets a host's key and last report.
     pub async fn forget(&mut self, id: &str) -> Result<bool, Error> {
         let purged = self.engine.hosts().purge(id).await;
-        purged.map_err(EngineError::of)?;
+        purged.map_err(EngineError::new)?;
         Ok(self.memory.forget(id)?)
     }
 }

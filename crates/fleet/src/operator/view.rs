@@ -125,7 +125,7 @@ fn view(fleet: &str, current: &Current, roster: &Roster, now_s: i64) -> View {
     let revision = &current.revision;
     let assignments = revision.assignments.iter().map(|own| {
         let members = roster.members(revision, own, now_s);
-        let progress = Progress::of(&members, own.released);
+        let progress = Progress::new(&members, own.released);
         AssignmentView {
             to: own.to.to_string(),
             policy: own.target.policy.map(|digest| digest.short()),

@@ -23,7 +23,7 @@ const EVIL: &str = "[link.eth0]\nrate = \"1kbit\"\n# cuts off\n";
 /// With all of the engine's power: it writes any key.
 async fn engine(server: &Server) -> (async_nats::Client, String, String) {
     let client = async_nats::connect(server.url()).await.unwrap();
-    let buckets = Buckets::of(FLEET);
+    let buckets = Buckets::for_fleet(FLEET);
     let revision = format!("$KV.{}.{REVISION}", buckets.revisions);
     let hosts = format!("$KV.{}", buckets.hosts);
     (client, revision, hosts)
@@ -62,7 +62,7 @@ async fn nothing_but_what_a_pinned_key_signed() {
     let mut evil = good.clone();
     evil.number += 10;
     evil.assignments[0].target.since = evil.number;
-    evil.assignments[0].target.policy = Some(Digest::of(EVIL.as_bytes()));
+    evil.assignments[0].target.policy = Some(Digest::for_content(EVIL.as_bytes()));
     put(evil.seal(&Signer::new(&[13; 32]))).await.unwrap();
     // The right key, and a changed byte.
     let mut changed = evil.seal(&Signer::new(&SECRET));
@@ -108,7 +108,7 @@ async fn nothing_but_what_a_pinned_key_signed() {
     client.flush().await.unwrap();
     assert!(matches!(roll(&mut operator, BETTER).await, Ended::Done(_)));
     told(&mut operator, "host-0", |report| report.refused.flooded > 0).await;
-    let digest = Digest::of(EVIL.as_bytes());
+    let digest = Digest::for_content(EVIL.as_bytes());
     assert!(
         hosts
             .iter()
@@ -118,8 +118,11 @@ async fn nothing_but_what_a_pinned_key_signed() {
     // A policy whose text is not what its digest says is not taken.
     let next = "[link.eth0]\nrate = \"3gbit\"\n";
     let roster = operator.fresh_roster().await.unwrap();
-    let bucket = Buckets::of(FLEET).revisions;
-    let key = format!("$KV.{bucket}.policy.{}", Digest::of(next.as_bytes()));
+    let bucket = Buckets::for_fleet(FLEET).revisions;
+    let key = format!(
+        "$KV.{bucket}.policy.{}",
+        Digest::for_content(next.as_bytes())
+    );
     operator.push(&push(next, "all"), &roster).await.unwrap();
     client.publish(key, EVIL.as_bytes().into()).await.unwrap();
     let ended = operator.drive(&Selector::ALL, |_, _| {}).await.unwrap();
@@ -191,7 +194,7 @@ async fn an_operator_is_not_fooled() {
         sleep(Duration::from_millis(20)).await;
     };
     assert!(matches!(refused, Error::Older { .. }), "{refused}");
-    let digest = Digest::of(BETTER.as_bytes());
+    let digest = Digest::for_content(BETTER.as_bytes());
     assert!(
         hosts
             .iter()
@@ -228,7 +231,7 @@ async fn without_the_engine_nothing_happens() {
     drop(operator);
     server.kill();
     sleep(Duration::from_secs(3)).await;
-    let digest = Digest::of(GOOD.as_bytes());
+    let digest = Digest::for_content(GOOD.as_bytes());
     assert!(
         hosts
             .iter()
@@ -247,7 +250,7 @@ async fn without_the_engine_nothing_happens() {
         }
     };
     assert!(matches!(ended, Ended::Done(_)), "{ended:?}");
-    let digest = Digest::of(BETTER.as_bytes());
+    let digest = Digest::for_content(BETTER.as_bytes());
     until("all have it", || {
         hosts
             .iter()
@@ -285,12 +288,15 @@ async fn hosts_have_few_permissions() {
         matches!(ended, Ended::Done(progress) if progress.hosts == 1),
         "{ended:?}"
     );
-    assert_eq!(one.host().policy(), Some(Digest::of(GOOD.as_bytes())));
+    assert_eq!(
+        one.host().policy(),
+        Some(Digest::for_content(GOOD.as_bytes()))
+    );
 
     let client = async_nats::ConnectOptions::with_user_and_password("h1".into(), "p".into());
     let client = client.connect(server.url()).await.unwrap();
     let evil = Revision::none(FLEET).seal(&Signer::new(&[13; 32]));
-    let subject = format!("$KV.{}.{REVISION}", Buckets::of(FLEET).revisions);
+    let subject = format!("$KV.{}.{REVISION}", Buckets::for_fleet(FLEET).revisions);
     client.publish(subject, evil.into()).await.unwrap();
     client.flush().await.unwrap();
     // It did not arrive either.

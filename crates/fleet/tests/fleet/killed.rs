@@ -57,7 +57,8 @@ async fn an_agent_at_any_moment() {
         until("it keeps the policy", || {
             host.in_force().as_ref() == Some(&text) && !host.is_on_trial() && {
                 let own = host.journal();
-                own.in_force.and_then(|own| own.policy) == Some(Digest::of(text.as_bytes()))
+                own.in_force.and_then(|own| own.policy)
+                    == Some(Digest::for_content(text.as_bytes()))
                     && own.trial.is_none()
                     && !own.unsure
             }

@@ -23,7 +23,7 @@ const CUTS_OFF: &str = "[link.eth0]\nrate = \"1kbit\"\n# cuts off\n";
 const DROPS: &str = "[link.eth0]\nrate = \"1mbit\"\n# drops\n";
 
 fn count(hosts: &[StandIn], policy: &str) -> usize {
-    let digest = Digest::of(policy.as_bytes());
+    let digest = Digest::for_content(policy.as_bytes());
     let have = hosts
         .iter()
         .filter(|host| host.host().policy() == Some(digest));
@@ -32,7 +32,7 @@ fn count(hosts: &[StandIn], policy: &str) -> usize {
 
 /// The hosts that ever had it, and the longest time that one had it.
 fn had(hosts: &[StandIn], policy: &str) -> (usize, Duration) {
-    let digest = Digest::of(policy.as_bytes());
+    let digest = Digest::for_content(policy.as_bytes());
     let times = hosts
         .iter()
         .filter_map(|host| host.host().duration(&digest));

@@ -70,7 +70,7 @@ async fn a_fleet_is_shown() {
     operator.push(&push(POLICY, "all"), &roster).await.unwrap();
     let ended = operator.drive(&Selector::ALL, |_, _| {}).await.unwrap();
     assert!(matches!(ended, Ended::Done(_)), "{ended:?}");
-    let digest = Digest::of(POLICY.as_bytes());
+    let digest = Digest::for_content(POLICY.as_bytes());
     until("all have it", || {
         hosts.iter().all(|h| h.host().policy() == Some(digest))
     })

@@ -13,7 +13,7 @@ pub fn run(bytes: &[u8]) {
     let Ok(recording) = Recording::parse(text) else {
         return;
     };
-    let again = Recording::of(recording.lines());
+    let again = Recording::from_parsed(recording.lines());
     assert_eq!(again.ok().as_ref(), Some(&recording));
     let _ = recording.span_ns();
     let drawn = recording.heaviest(DRAWN_MAX).thinned(DRAWN_MAX);

@@ -65,11 +65,11 @@ pub struct Usage {
 impl Crowd {
     /// What an earlier takt loaded; `None` if there is none.
     pub fn open() -> Result<Option<Self>, Error> {
-        Self::of(netns_cookie()?)
+        Self::for_namespace(netns_cookie()?)
     }
 
     /// For another namespace.
-    pub(super) fn of(netns_cookie: u64) -> Result<Option<Self>, Error> {
+    pub(super) fn for_namespace(netns_cookie: u64) -> Result<Option<Self>, Error> {
         CROWD.open(|pins| Self::in_pins(pins, netns_cookie))
     }
 

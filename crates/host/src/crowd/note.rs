@@ -61,7 +61,7 @@ impl Note {
 /// The record of a namespace, and the generation of its terms in the kernel.
 pub(super) fn look(netns_cookie: u64) -> Result<(Option<Note>, Option<u32>), Error> {
     let note = NOTES.read(netns_cookie)?;
-    let generation = match Crowd::of(netns_cookie)? {
+    let generation = match Crowd::for_namespace(netns_cookie)? {
         Some(crowd) if note.is_some() => crowd.generation()?,
         _ => None,
     };
@@ -101,7 +101,7 @@ pub(crate) fn salvage(netns_cookie: u64) -> Result<(), Error> {
         default::write(CUBIC)?;
     }
     downloads::free()?;
-    if let Some(crowd) = Crowd::of(netns_cookie)? {
+    if let Some(crowd) = Crowd::for_namespace(netns_cookie)? {
         crowd.leave()?;
     }
     let flows = Flows {

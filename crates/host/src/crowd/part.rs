@@ -240,7 +240,7 @@ impl Part for Windows {
     /// With a namespace, its flows are gone.
     fn sweep(_: &mut Host) -> Result<(), Error> {
         for netns_cookie in NOTES.of_the_gone()? {
-            if let Some(crowd) = Crowd::of(netns_cookie)? {
+            if let Some(crowd) = Crowd::for_namespace(netns_cookie)? {
                 crowd.leave()?;
             }
             NOTES.forget(netns_cookie)?;

@@ -108,7 +108,7 @@ pub struct ConflictStatus {
 
 impl ConflictStatus {
     /// Of a device that carries this.
-    pub(crate) fn of(known: &Conflicts, ifindex: u32, found: String) -> Self {
+    pub(crate) fn new(known: &Conflicts, ifindex: u32, found: String) -> Self {
         let known = known.find(ifindex, &found);
         let age_s = |known: &Conflict| clock::boottime_ns().saturating_sub(known.at_ns) / NS_PER_S;
         Self {

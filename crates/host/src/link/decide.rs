@@ -244,7 +244,7 @@ pub(crate) fn decide(
             }
             lost => {
                 let lost = match lost {
-                    Some(lost) => Some(Lost::of(lost)),
+                    Some(lost) => Some(Lost::new(lost)),
                     None => left_on(port, found.left),
                 };
                 let planned = plan_link(link, &port.device, &ClassIds::default())?;
@@ -297,7 +297,7 @@ struct Lost {
 }
 
 impl Lost {
-    fn of(managed: Managed) -> Self {
+    fn new(managed: Managed) -> Self {
         Self {
             index: managed.index,
             record: managed.record,

@@ -30,7 +30,7 @@ pub(crate) struct Hook(PathBuf);
 
 impl Hook {
     /// That of a link, whether it exists or not. `dir` is where pins of this program are.
-    pub fn of(dir: &Path, link: u32) -> Self {
+    pub fn for_link(dir: &Path, link: u32) -> Self {
         Self(dir.join(link.to_string()))
     }
 

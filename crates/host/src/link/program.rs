@@ -65,15 +65,15 @@ pub(crate) struct Program {
 impl Program {
     /// The program that an earlier takt loaded; `None` if there is none.
     pub fn open() -> Result<Option<Self>, Error> {
-        LINKS.open(Self::of)
+        LINKS.open(Self::from_pins)
     }
 
-    fn of(pins: Pinned) -> Result<Self, Error> {
+    fn from_pins(pins: Pinned) -> Result<Self, Error> {
         Ok(Self {
             ports: pins.map("takt_ports")?,
             stores: pins.map("takt_stores")?,
             fast_path: pins.map("takt_express")?,
-            known: Known::of(&pins)?,
+            known: Known::from_pins(&pins)?,
             marks: pins.map("takt_marks")?,
             registrations: pins.map("takt_registrations")?,
             registry: pins.map("takt_registry")?,
@@ -85,7 +85,7 @@ impl Program {
 
     /// Load, register and pin the program.
     pub fn load() -> Result<Self, Error> {
-        LINKS.load(register_and_pin, Self::of)
+        LINKS.load(register_and_pin, Self::from_pins)
     }
 
     /// Verify every program against the running kernel, and leave nothing loaded.

@@ -40,7 +40,7 @@ fn doubt(device: &Device, root: &Qdisc) -> Result<Option<String>, Error> {
         return Ok(Some(format!("the kernel does not list {what}")));
     }
     let listed = Netlink::open()
-        .and_then(|mut netlink| Listing::of(&mut netlink, device.index))
+        .and_then(|mut netlink| Listing::for_device(&mut netlink, device.index))
         .map_err(OsError::netlink("listing qdiscs"))?;
     if let Some(reason) = unrequested(&listed, root) {
         return Ok(Some(reason.to_owned()));
@@ -83,7 +83,7 @@ fn attempt(like: &Device, root: &Qdisc) -> Result<Result<Vec<Listing>, String>, 
             "the kernel refuses its options as it lists them: {refusal}"
         )));
     }
-    Listing::of(&mut netlink, INDEX).map(Ok)
+    Listing::for_device(&mut netlink, INDEX).map(Ok)
 }
 
 /// What of a device's qdiscs another one does not have. It may have more below the root: those of

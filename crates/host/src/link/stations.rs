@@ -176,7 +176,7 @@ pub(crate) fn known_by(device: &Device) -> u32 {
 pub(crate) fn list(counted: &Counted) -> Vec<Station> {
     let table = &counted.stations;
     let mut copy = table.clone();
-    let known = takt_algo::Stations::of(&mut copy).known();
+    let known = takt_algo::Stations::new(&mut copy).known();
     let mut stations: Vec<Station> = known
         .iter()
         .map(|known| {

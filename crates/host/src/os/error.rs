@@ -75,10 +75,10 @@ impl OsError {
     pub(crate) fn netlink(doing: impl Into<String>) -> impl FnOnce(NetlinkError) -> Error {
         let doing = doing.into();
         |source| {
-            if let Some(shortage) = Shortage::of(source.errno()) {
+            if let Some(shortage) = Shortage::from_errno(source.errno()) {
                 return Self::short_of_files(doing, shortage);
             }
-            let error = match Lacking::of(Step::Netlink, source.errno()) {
+            let error = match Lacking::for_step(Step::Netlink, source.errno()) {
                 Some(lacking) => Self::Lacking { doing, lacking },
                 None => Self::Netlink { doing, source },
             };
@@ -91,7 +91,7 @@ impl OsError {
         |source| {
             let short = Self::too_many_files(path.display(), &source);
             let lacking = || {
-                let lacking = Lacking::of(Step::File(&path), source.raw_os_error())?;
+                let lacking = Lacking::for_step(Step::File(&path), source.raw_os_error())?;
                 let doing = path.display().to_string();
                 Some(Self::Lacking { doing, lacking }.into())
             };
@@ -104,7 +104,7 @@ impl OsError {
 
     /// Whether the cause is a limit of open files.
     pub fn too_many_files(doing: impl Display, source: &io::Error) -> Option<Error> {
-        let shortage = Shortage::of(source.raw_os_error())?;
+        let shortage = Shortage::from_errno(source.raw_os_error())?;
         Some(Self::short_of_files(doing, shortage))
     }
 

@@ -43,7 +43,7 @@ impl fmt::Display for Shortage {
 
 impl Shortage {
     /// The limit that an error number is about.
-    pub(crate) fn of(errno: Option<i32>) -> Option<Self> {
+    pub(crate) fn from_errno(errno: Option<i32>) -> Option<Self> {
         match errno? {
             libc::EMFILE => Some(Self::Process { limit: limit() }),
             libc::ENFILE => Some(Self::Host),
@@ -58,7 +58,7 @@ impl Shortage {
         [libc::EMFILE, libc::ENFILE]
             .into_iter()
             .find(|errno| is(*errno))
-            .and_then(|errno| Self::of(Some(errno)))
+            .and_then(|errno| Self::from_errno(Some(errno)))
     }
 }
 
@@ -105,12 +105,15 @@ mod tests {
 
     #[test]
     fn numbers_of_the_kernel_are_told_from_others() {
-        assert_eq!(Shortage::of(Some(libc::ENFILE)), Some(Shortage::Host));
+        assert_eq!(
+            Shortage::from_errno(Some(libc::ENFILE)),
+            Some(Shortage::Host)
+        );
         let limit = limit();
         let process = Some(Shortage::Process { limit });
-        assert_eq!(Shortage::of(Some(libc::EMFILE)), process);
-        assert_eq!(Shortage::of(Some(libc::EPERM)), None);
-        assert_eq!(Shortage::of(None), None);
+        assert_eq!(Shortage::from_errno(Some(libc::EMFILE)), process);
+        assert_eq!(Shortage::from_errno(Some(libc::EPERM)), None);
+        assert_eq!(Shortage::from_errno(None), None);
         let bpf = libbpf_rs::Error::from_raw_os_error;
         assert_eq!(Shortage::of_bpf(&bpf(libc::EMFILE)), process);
         assert_eq!(Shortage::of_bpf(&bpf(libc::ENFILE)), Some(Shortage::Host));

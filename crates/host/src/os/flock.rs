@@ -60,14 +60,14 @@ pub(crate) fn lock(
         let file = match Flock::lock(open()?, how) {
             Ok(lock) if is_at(path, &lock)? => return Ok(Ok(lock)),
             // Its last holder has removed it.
-            Ok(lock) if is_last => return Ok(Err(Holder::of(&lock))),
+            Ok(lock) if is_last => return Ok(Err(Holder::for_file(&lock))),
             Ok(_) => continue,
             Err((file, Errno::EWOULDBLOCK)) => file,
             Err((_, Errno::EINTR)) if !is_last => continue,
             Err((_, errno)) => return Err(OsError::file(path)(errno.into())),
         };
         if Instant::now() >= until {
-            return Ok(Err(Holder::of(&file)));
+            return Ok(Err(Holder::for_file(&file)));
         }
         thread::sleep(BETWEEN_TRIES);
     }
@@ -92,7 +92,7 @@ impl Holder {
     }
 
     /// The holder of a lock on this file.
-    fn of(file: &File) -> Self {
+    fn for_file(file: &File) -> Self {
         let pid = file.metadata().ok().and_then(|found| {
             let (device, inode) = (found.dev(), found.ino());
             let file = format!("{:02x}:{:02x}:{inode}", major(device), minor(device));

@@ -76,13 +76,13 @@ impl Memory {
 
 impl Lacking {
     /// Why this step failed, if it is the host's state and no fault of this program.
-    pub(crate) fn of(step: Step, errno: Option<i32>) -> Option<Self> {
+    pub(crate) fn for_step(step: Step, errno: Option<i32>) -> Option<Self> {
         of_facts(step, errno?, None, Facts::gather(step))
     }
 
     /// Likewise for an error of libbpf's.
     pub(crate) fn of_bpf(error: &libbpf_rs::Error) -> Option<Self> {
-        Self::of(Step::Bpf, number_of(error))
+        Self::for_step(Step::Bpf, number_of(error))
     }
 
     /// Likewise where a map of so many bytes was made.

@@ -51,7 +51,9 @@ impl<'a> Stock<'a> {
         } else {
             link::carriers(host)?
         };
-        let mut places: BTreeSet<Place> = Place::of(host.netns_cookie).into_iter().collect();
+        let mut places: BTreeSet<Place> = Place::for_namespace(host.netns_cookie)
+            .into_iter()
+            .collect();
         let mut steps = Vec::new();
         for Wanted {
             link,
@@ -97,7 +99,7 @@ impl<'a> Stock<'a> {
                 ifindex: port.device.index,
                 netns: Netns::own(host.netns_cookie)?,
                 source: source.clone(),
-                shape: Shape::of(*backend, link, &planned.ids, &port.device),
+                shape: Shape::new(*backend, link, &planned.ids, &port.device),
                 who_slot: (planned.tables.rules.need_who != 0).then_some(slot.index),
                 program: None,
                 keeps_clsact: match &known {

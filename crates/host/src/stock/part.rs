@@ -224,7 +224,7 @@ pub(crate) fn limited(netns_cookie: u64, port: &Port) -> Result<Option<Limited>,
 /// Of all devices of this namespace.
 fn records(host: &mut Host) -> Result<Vec<Known>, Error> {
     let ports = host.ports()?;
-    let places = Place::of(host.netns_cookie);
+    let places = Place::for_namespace(host.netns_cookie);
     let known = places.iter().map(|place| known(host, &ports, place));
     known.filter_map(Result::transpose).collect()
 }
@@ -298,7 +298,7 @@ impl Part for Stock<'_> {
     fn revert(host: &mut Host, _: Ending) -> Result<Undone<Self::Undone>, Error> {
         let mut undone = Undone::all(Vec::new());
         let ports = host.ports()?;
-        for place in Place::of(host.netns_cookie) {
+        for place in Place::for_namespace(host.netns_cookie) {
             let Some(record) = place.newest()? else {
                 continue;
             };
@@ -317,7 +317,7 @@ impl Part for Stock<'_> {
     }
 
     fn source(host: &mut Host) -> Result<Option<Source>, Error> {
-        let places = Place::of(host.netns_cookie);
+        let places = Place::for_namespace(host.netns_cookie);
         let Some(place) = places.first() else {
             return Ok(None);
         };

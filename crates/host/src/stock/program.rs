@@ -196,12 +196,12 @@ pub(crate) fn open(id: u32) -> Result<OwnedFd, Error> {
 
 /// The number by which the kernel knows it.
 pub(crate) fn id_of(program: &OwnedFd) -> Result<u32, Error> {
-    Ok(Info::of(program)?.id)
+    Ok(Info::for_program(program)?.id)
 }
 
 /// Whether the program of this number is a takt's that stamps. One that has just gone is not.
 pub(super) fn is_stamping(id: u32) -> bool {
-    let info = open(id).and_then(|program| Info::of(&program));
+    let info = open(id).and_then(|program| Info::for_program(&program));
     info.is_ok_and(|info| info.name == STAMPING)
 }
 
@@ -213,7 +213,7 @@ struct Info {
 }
 
 impl Info {
-    fn of(program: &OwnedFd) -> Result<Self, Error> {
+    fn for_program(program: &OwnedFd) -> Result<Self, Error> {
         let mut maps = [0u32; MAPS_MOST];
         let mut info = bpf_prog_info {
             map_ids: maps.as_mut_ptr() as u64,
@@ -250,7 +250,7 @@ impl Info {
 /// One of a program's maps.
 pub(super) fn map_of(program: &OwnedFd, name: &str) -> Result<MapHandle, Error> {
     let failed = || BpfError::of("finding the clocks of a program");
-    for id in Info::of(program)?.maps {
+    for id in Info::for_program(program)?.maps {
         let map = MapHandle::from_map_id(id).map_err(failed())?;
         if map.name() == name {
             return Ok(map);

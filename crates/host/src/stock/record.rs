@@ -113,7 +113,7 @@ impl Place {
     }
 
     /// Those of a namespace.
-    pub fn of(netns_cookie: u64) -> Vec<Self> {
+    pub fn for_namespace(netns_cookie: u64) -> Vec<Self> {
         let mut places = Self::all();
         places.retain(|place| place.netns_cookie == netns_cookie);
         places

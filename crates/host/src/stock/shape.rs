@@ -26,7 +26,7 @@ pub(crate) enum Shape {
 
 impl Shape {
     /// Of a link on this device.
-    pub fn of(backend: Backend, link: &Link, ids: &ClassIds, device: &Device) -> Self {
+    pub fn new(backend: Backend, link: &Link, ids: &ClassIds, device: &Device) -> Self {
         let mtu_bytes = device.mtu_bytes;
         match backend {
             Backend::Flow => {

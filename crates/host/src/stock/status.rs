@@ -273,7 +273,7 @@ pub(super) fn of_link(
     let conflict = match port {
         Some(port) if !stands => {
             let known = Conflicts::read(host.netns_cookie)?;
-            Some(ConflictStatus::of(
+            Some(ConflictStatus::new(
                 &known,
                 record.ifindex,
                 port.describe_root(),
@@ -308,7 +308,7 @@ pub(super) fn of_link(
         backend: record.shape.backend(),
         unkept: record.unkept.clone(),
         attached: stands,
-        device_state: port.map(|port| DeviceState::of(&port.device)),
+        device_state: port.map(|port| DeviceState::from_device(&port.device)),
         without_ip: port.is_some_and(|port| is_without_ip(&port.device)),
         opaque,
         problem,

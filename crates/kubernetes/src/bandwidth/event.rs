@@ -18,7 +18,7 @@ const NAME_MAX_CHARS: usize = 200;
 pub fn event(pod: &Pod, node: &str, why: &str, now: Timestamp) -> Event {
     let name: String = pod.name_any().chars().take(NAME_MAX_CHARS).collect();
     let uid = pod.uid().unwrap_or_default();
-    let digest = Digest::of(format!("{uid} {why}").as_bytes()).short();
+    let digest = Digest::for_content(format!("{uid} {why}").as_bytes()).short();
     Event {
         metadata: ObjectMeta {
             name: Some(format!("{name}.{digest}")),

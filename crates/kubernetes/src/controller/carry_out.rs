@@ -149,7 +149,7 @@ impl Controller {
         let stage = self.operator.step(&mut rollout, roster).await?;
         let is_same = rollout.wave() == wave && !matches!(stage, Stage::Ended(Ended::Halted(..)));
         let is_over = matches!(stage, Stage::Ended(_));
-        self.say(name, &Outcome::of(&rollout, stage));
+        self.say(name, &Outcome::new(&rollout, stage));
         if let Some(own) = self.objects.get_mut(name) {
             own.rollout = Some(rollout);
             // Hosts that come later are seen as well, and change its status now and then.

@@ -341,7 +341,7 @@ async fn objects_are_rolled_out() {
         .start_program("takt-controller", &words, &folder)
         .await;
     let have = |text: &str| {
-        let digest = Digest::of(text.as_bytes());
+        let digest = Digest::for_content(text.as_bytes());
         let have = hosts
             .iter()
             .filter(|host| host.host().policy() == Some(digest));
@@ -405,7 +405,7 @@ async fn objects_are_rolled_out() {
     .await;
     let why = back["status"]["why"].as_str().unwrap();
     assert!(why.contains("cut off the engine"), "{why}");
-    let evil = Digest::of(CUTS_OFF.as_bytes());
+    let evil = Digest::for_content(CUTS_OFF.as_bytes());
     let had = hosts
         .iter()
         .filter(|host| host.host().duration(&evil).is_some());

@@ -68,7 +68,7 @@ async fn an_object_is_rolled_out() {
         first["metadata"]["finalizers"],
         json!(["fleet.takt/policy"])
     );
-    let good = Digest::of(b"[link.eth0]\nrate = \"1gbit\"\n");
+    let good = Digest::for_content(b"[link.eth0]\nrate = \"1gbit\"\n");
     assert!(hosts.iter().all(|host| host.host().policy() == Some(good)));
 
     // The events of its own writes, and then that of a change.

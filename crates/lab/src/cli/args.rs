@@ -281,7 +281,7 @@ pub enum Clock {
 
 impl Clock {
     /// Several processors have no virtual time unless it is asked for.
-    pub fn of(asked_for: Option<Self>, processors: u32) -> host::Clock {
+    pub fn for_processors(asked_for: Option<Self>, processors: u32) -> host::Clock {
         match (asked_for, processors) {
             (Some(Self::Virtual), _) | (None, 1) => host::Clock::Virtual,
             (Some(Self::Host), _) | (None, _) => host::Clock::Host,

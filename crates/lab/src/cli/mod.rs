@@ -57,7 +57,7 @@ pub fn run() -> ExitCode {
             options.kernel = machine.named();
             options.smp = smp;
             options.sockets = sockets;
-            options.clock = args::Clock::of(clock, smp);
+            options.clock = args::Clock::for_processors(clock, smp);
             options.add = add;
             options.net = net.into();
             options.kernel_arguments = kernel_argument;

@@ -180,7 +180,7 @@ impl Store {
 impl Kernel {
     /// Whether it supports wireless devices.
     pub fn has_wireless(&self) -> bool {
-        Flavour::of(&self.release) == Flavour::All
+        Flavour::from_release(&self.release) == Flavour::All
     }
 
     /// The kernel whose packages are unpacked in `root`. Its files were in different places

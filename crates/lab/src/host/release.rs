@@ -26,7 +26,7 @@ pub enum Flavour {
 }
 
 impl Flavour {
-    pub fn of(release: &str) -> Self {
+    pub fn from_release(release: &str) -> Self {
         if release.contains("-cloud-") {
             Self::Cloud
         } else if release.contains("-rt-") {
@@ -42,7 +42,7 @@ impl Flavour {
 pub fn choose<'a>(spec: &str, releases: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     releases
         .into_iter()
-        .filter(|release| match Flavour::of(release) {
+        .filter(|release| match Flavour::from_release(release) {
             Flavour::Cloud => spec == NEWEST || is_prefix(spec, release),
             Flavour::All => {
                 let is_new = version(release).as_slice() >= WIRELESS_FROM.as_slice();

@@ -41,7 +41,7 @@ pub struct Offer {
 }
 
 impl Offer {
-    fn of(backend: Backend, link: &Link, kernel: &Kernel) -> Self {
+    fn new(backend: Backend, link: &Link, kernel: &Kernel) -> Self {
         Self {
             backend,
             lacks: kernel.lacks(backend, link),
@@ -148,7 +148,7 @@ pub fn offers(link: &Link, kernel: &Kernel) -> Vec<Offer> {
     BACKENDS
         .into_iter()
         .filter(is_offered)
-        .map(|backend| Offer::of(backend, link, kernel))
+        .map(|backend| Offer::new(backend, link, kernel))
         .collect()
 }
 

@@ -42,7 +42,7 @@ impl Taken {
 }
 
 impl Phases {
-    pub fn of(cpu: &Cpu, period: u64, effort: &mut Effort) -> Phases {
+    pub fn new(cpu: &Cpu, period: u64, effort: &mut Effort) -> Phases {
         effort.take(STEPS_PER_CYCLE * (cpu.held().len() + 1));
         let taken = cpu.held().iter().map(|held| {
             let cycle = gcd(period, held.period);

@@ -175,7 +175,7 @@ impl Search<'_> {
         if room.slots < want.width() || room.pieces < 1 {
             return Continue(false);
         }
-        let phases = Phases::of(&self.cpus[cpu], want.period, &mut self.effort);
+        let phases = Phases::new(&self.cpus[cpu], want.period, &mut self.effort);
         let mut tried = false;
         let mut from = want.begin().unwrap_or(0);
         while let Some(begin) = phases.whole(from, want.width(), &mut self.effort) {
@@ -197,9 +197,9 @@ impl Search<'_> {
         for &cpu in &want.cpus {
             let room = self.cpus[cpu].room(want.period).ok();
             if let Some(room) = room.filter(|room| room.slots > 0 && room.pieces > 0) {
-                let phases = Phases::of(&self.cpus[cpu], want.period, &mut self.effort);
+                let phases = Phases::new(&self.cpus[cpu], want.period, &mut self.effort);
                 let runs = phases.runs(&mut self.effort);
-                grounds.push(Ground::of(cpu, room, runs, want));
+                grounds.push(Ground::new(cpu, room, runs, want));
             }
         }
         let mut tried = false;

@@ -25,7 +25,7 @@ pub(super) struct Ground {
 }
 
 impl Ground {
-    pub fn of(cpu: usize, room: Room, runs: Vec<Range<u64>>, want: &Want) -> Ground {
+    pub fn new(cpu: usize, room: Room, runs: Vec<Range<u64>>, want: &Want) -> Ground {
         let first = want.begin().unwrap_or(0);
         let from_first = |run: Range<u64>| run.start.max(first)..run.end;
         let runs = runs.into_iter().map(from_first);

@@ -150,7 +150,7 @@ fn stand(
         let room = cpus[index].room(period).ok()?;
         let effort = &mut Effort::new(0);
         let (phases, width) = (
-            Phases::of(&cpus[index], period, effort),
+            Phases::new(&cpus[index], period, effort),
             end - begin.min(end),
         );
         if !in_order || room.slots < width || room.pieces < 1 {

@@ -42,8 +42,8 @@ pub fn figure(report: &Report) -> Option<Figure> {
         rows.filter(|row| row.number(metric) == Some(value))
             .collect::<Vec<_>>()
     };
-    let by_number = Place::of(usual(WIRED_NS, USUAL_WIRED_NS), TERMINALS)?;
-    let by_delay = Place::of(usual(TERMINALS, USUAL_TERMINALS), WIRED_NS)?;
+    let by_number = Place::new(usual(WIRED_NS, USUAL_WIRED_NS), TERMINALS)?;
+    let by_delay = Place::new(usual(TERMINALS, USUAL_TERMINALS), WIRED_NS)?;
     let most_bps = (rows.iter())
         .filter_map(|row| row.number(TOTAL_BPS))
         .fold(0.0, f64::max);
@@ -131,7 +131,7 @@ struct Place<'a> {
 
 impl<'a> Place<'a> {
     /// `None` unless there are two values.
-    fn of(rows: Vec<&'a Row>, metric: &'static str) -> Option<Self> {
+    fn new(rows: Vec<&'a Row>, metric: &'static str) -> Option<Self> {
         let mut values: Vec<f64> = rows.iter().filter_map(|row| row.number(metric)).collect();
         values.sort_by(f64::total_cmp);
         values.dedup();

@@ -23,15 +23,15 @@ impl Network {
 
     /// Of a wireless network, whichever of its access points and of the terminal's devices.
     pub fn wireless(key: &Key, ssid: &[u8]) -> Option<Self> {
-        Self::of(key, b'r', ssid)
+        Self::new(key, b'r', ssid)
     }
 
     /// Of the group on a device with a wire, behind which the access point is.
     pub fn wired(key: &Key, device: &str) -> Option<Self> {
-        Self::of(key, b'w', device.as_bytes())
+        Self::new(key, b'w', device.as_bytes())
     }
 
-    fn of(key: &Key, kind: u8, name: &[u8]) -> Option<Self> {
+    fn new(key: &Key, kind: u8, name: &[u8]) -> Option<Self> {
         key.pseudonym(&[&[kind], name].concat()).map(Self)
     }
 }

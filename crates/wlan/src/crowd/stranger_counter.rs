@@ -66,7 +66,7 @@ impl StrangerCounter {
     ) -> Strangers {
         let patience_ns = SILENCES.saturating_mul(interval_ns).max(WINDOW_NS);
         let from_ns = self.begin(now_ns);
-        let members = Known::of(members);
+        let members = Known::from_members(members);
         for upload in uploads {
             self.add(now_ns, upload, &members, patience_ns);
         }
@@ -174,7 +174,7 @@ struct Known {
 }
 
 impl Known {
-    fn of<'a>(members: impl Iterator<Item = (u64, &'a Member)>) -> Self {
+    fn from_members<'a>(members: impl Iterator<Item = (u64, &'a Member)>) -> Self {
         let mut known = Self::default();
         for (number, member) in members {
             known.ips.extend(member.from);

@@ -30,7 +30,7 @@ pub struct Sample {
 
 impl Sample {
     /// A sample of a station with one address.
-    pub fn of(address: Address, snr_centidb: i32) -> Self {
+    pub fn new(address: Address, snr_centidb: i32) -> Self {
         Self {
             names: [Some(address), None, None],
             snr_centidb,

@@ -45,7 +45,7 @@ impl Source for StationDump {
 
     fn poll(&mut self, _now_ns: u64, samples: &mut Vec<Sample>) -> Result<(), SourceError> {
         let stations = self.measure()?.into_iter();
-        samples.extend(stations.map(|(mac, snr_db)| Sample::of(Address::Mac(mac), snr_db * 100)));
+        samples.extend(stations.map(|(mac, snr_db)| Sample::new(Address::Mac(mac), snr_db * 100)));
         Ok(())
     }
 }

@@ -154,7 +154,7 @@ fn parse_line(line: &[u8]) -> Result<Option<Sample>, String> {
         (None, ..) => Ok(None),
         (Some(address), Some(strength), None) => {
             let address: Address = address.parse()?;
-            Ok(Some(Sample::of(address, parse_decibel(strength)?)))
+            Ok(Some(Sample::new(address, parse_decibel(strength)?)))
         }
         _ => Err("write an address and a strength in dB, such as 192.0.2.7 12.5".to_owned()),
     }
@@ -180,7 +180,7 @@ mod tests {
         let [v4, mac] = ["192.0.2.7", "02:00:00:00:01:00"].map(|text| text.parse().unwrap());
         assert_eq!(
             read(text),
-            (vec![Sample::of(v4, 1250), Sample::of(mac, -300)], None)
+            (vec![Sample::new(v4, 1250), Sample::new(mac, -300)], None)
         );
         assert_eq!(read(""), (vec![], None));
     }
@@ -189,7 +189,7 @@ mod tests {
     fn a_bad_line_is_named_and_is_its_own_error_alone() {
         let good = "192.0.2.7 12\n";
         let others = [("192.0.2.7", 1200), ("192.0.2.8", 300)]
-            .map(|(text, snr)| Sample::of(text.parse().unwrap(), snr));
+            .map(|(text, snr)| Sample::new(text.parse().unwrap(), snr));
         for (line, what) in [
             ("192.0.2.7", "write an address and a strength"),
             ("192.0.2.7 12 dB", "write an address and a strength"),

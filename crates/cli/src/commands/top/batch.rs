@@ -21,7 +21,7 @@ pub fn run(terms: &Top, output: Output) -> Result<(), Stop> {
     let mut left = terms.count;
     loop {
         let sample = sampler.take(state.view)?;
-        let picture = Picture::of(&sample, &mut meter);
+        let picture = Picture::new(&sample, &mut meter);
         let text = match output {
             Output::Text => text(&picture, &state),
             Output::Json => json(&picture, &state),

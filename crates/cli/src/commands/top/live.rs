@@ -47,7 +47,7 @@ pub fn run(terms: &Top) -> Result<(), Stop> {
     let mut state = State::new(terms.view, terms.interval, &terms.filter);
     let (mut sampler, mut meter) = (Sampler::default(), Meter::default());
     // Before the screen is taken: what is refused is said below the command.
-    let mut picture = Picture::of(&sampler.take(state.view)?, &mut meter);
+    let mut picture = Picture::new(&sampler.take(state.view)?, &mut meter);
     let look = Look::of_environment();
     let _borrowed = Borrowed;
     // Dropped, it would tell a terminal that is gone that it is gone, and panic.
@@ -70,7 +70,7 @@ pub fn run(terms: &Top) -> Result<(), Stop> {
         }
         if !state.paused && Instant::now() >= due {
             match sampler.take(state.view) {
-                Ok(sample) => picture = Picture::of(&sample, &mut meter),
+                Ok(sample) => picture = Picture::new(&sample, &mut meter),
                 // It may pass.
                 Err(error) => picture.problems = vec![format!("no update: {error}")],
             }

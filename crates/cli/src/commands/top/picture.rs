@@ -18,7 +18,7 @@ pub struct Picture {
 }
 
 impl Picture {
-    pub fn of(sample: &Sample, meter: &mut Meter) -> Self {
+    pub fn new(sample: &Sample, meter: &mut Meter) -> Self {
         meter.begin(sample.at_ns);
         let tables = View::ALL.map(|view| view.table(sample, meter));
         Self {

@@ -199,7 +199,7 @@ mod tests {
 
     /// A host with so many classes, each of which sends more than the one before.
     fn busy(classes: usize) -> Picture {
-        let mut picture = Picture::of(&sample(), &mut Meter::default());
+        let mut picture = Picture::new(&sample(), &mut Meter::default());
         let row = |at: usize| {
             let mut row = vec![Value::Count(1); View::Classes.columns().len()];
             row[0] = Value::Text(format!("class{at}"));
@@ -246,7 +246,7 @@ mod tests {
             ..Status::default()
         };
         let sample = Sample { status, ..sample() };
-        let picture = Picture::of(&sample, &mut Meter::default());
+        let picture = Picture::new(&sample, &mut Meter::default());
         let lines = screen(80, 24, &picture, &mut state());
         assert!(lines[0].starts_with("! 1 problem  "), "{}", lines[0]);
         assert_eq!(lines[1].trim_end(), "! beats: ended");

@@ -18,7 +18,7 @@ pub fn delays() -> Table {
                         setup.clone().with_control(Control::Bbr),
                         setup.clone().with_bounds(terminals),
                     ]
-                    .map(|setup| Runs::of(&setup));
+                    .map(|setup| Runs::new(&setup));
                     compared([&cubic, &bbr, &bounded])
                 },
             ));

@@ -95,7 +95,7 @@ struct Runs {
 }
 
 impl Runs {
-    fn of(setup: &Setup) -> Self {
+    fn new(setup: &Setup) -> Self {
         Self::until(setup, SEEDS, END_NS)
     }
 
@@ -110,7 +110,10 @@ impl Runs {
     }
 
     fn total(&self) -> String {
-        shown(&Interval::of(&values(&self.after, Figures::total_mbps)))
+        shown(&Interval::from_values(&values(
+            &self.after,
+            Figures::total_mbps,
+        )))
     }
 
     fn first_total(&self) -> String {
@@ -131,7 +134,7 @@ fn values(figures: &[Figures], of: impl Fn(&Figures) -> f64) -> Vec<f64> {
 }
 
 fn mean(figures: &[Figures], of: impl Fn(&Figures) -> f64) -> f64 {
-    Interval::of(&values(figures, of)).mean
+    Interval::from_values(&values(figures, of)).mean
 }
 
 fn shown(interval: &Interval) -> String {
@@ -152,14 +155,14 @@ fn compared(all: [&Runs; 3]) -> String {
 /// The mean rate of the first `some` of ten terminals, that of the others, and of all the total and
 /// the round trip.
 fn shared(setup: &Setup, some: usize) -> String {
-    let runs = Runs::of(setup).after;
+    let runs = Runs::new(setup).after;
     let rates = |from: usize, until: usize| {
         let of = |figures: &Figures| {
             let rates = &figures.rates_mbps[from..until];
             rates.iter().sum::<f64>() / rates.len() as f64
         };
         if until > from {
-            shown(&Interval::of(&values(&runs, of)))
+            shown(&Interval::from_values(&values(&runs, of)))
         } else {
             "-".to_owned()
         }

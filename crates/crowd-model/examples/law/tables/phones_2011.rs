@@ -29,9 +29,9 @@ pub fn phones() -> Table {
                     move || {
                         let of = |terminals| {
                             let members = if is_takt { terminals } else { 0 };
-                            let runs = Runs::of(&of_2011(terminals, members, delay_ms, rate));
+                            let runs = Runs::new(&of_2011(terminals, members, delay_ms, rate));
                             let totals = values(&runs.after, Figures::total_mbps);
-                            let total = Interval::of(&totals);
+                            let total = Interval::from_values(&totals);
                             format!("{:.1} ± {:.1}", total.mean, total.half)
                         };
                         PHONES.map(of).join(" | ")
@@ -146,6 +146,7 @@ fn correlated(setup: &Setup) -> String {
         of_own.push(mean_of(&|second, _| second.rate_mbps));
         of_total.push(mean_of(&|_, at| total(at)));
     }
-    let [of_own, of_total] = [of_own, of_total].map(|values| shown(&Interval::of(&values)));
+    let [of_own, of_total] =
+        [of_own, of_total].map(|values| shown(&Interval::from_values(&values)));
     format!("{of_own} | {of_total}")
 }

@@ -25,7 +25,7 @@ fn against(name: impl Into<String>, setup: Setup) -> Row {
             setup.clone().with_control(Control::Bbr),
             setup.clone().with_members(setup.terminals.len()),
         ]
-        .map(|setup| Runs::of(&setup));
+        .map(|setup| Runs::new(&setup));
         format!(
             "{} | {:.1}",
             compared([&cubic, &bbr, &takt]),
@@ -80,7 +80,7 @@ pub fn standing() -> Table {
                     standing_segments: segments,
                     ..Setup::uploads(terminals, delay_ms).with_members(terminals)
                 };
-                let runs = Runs::of(&setup);
+                let runs = Runs::new(&setup);
                 format!("{} | {}", runs.total(), runs.p99_ms())
             };
             [(3, 0), (5, 16), (10, 16), (10, 64)].map(of).join(" | ")
@@ -169,7 +169,7 @@ pub fn strangers() -> Table {
                         let mut setup = Setup::uploads(terminals, 16).with_members(members);
                         setup.access_point = access_point;
                         setup.terminals[terminals - 1].flows[0].control = control;
-                        let runs = Runs::of(&setup).after;
+                        let runs = Runs::new(&setup).after;
                         let others = |figures: &Figures| {
                             let shares = (0..terminals - 1).map(|at| figures.share(at));
                             shares.fold(f64::MAX, f64::min)

@@ -79,7 +79,7 @@ impl Source for FakeSource {
         samples.extend(
             heard
                 .iter()
-                .map(|(text, snr)| Sample::of(text.parse().unwrap(), *snr)),
+                .map(|(text, snr)| Sample::new(text.parse().unwrap(), *snr)),
         );
         Ok(())
     }

@@ -18,7 +18,7 @@ impl<E: Engine, A: Applier, S: Store> Agent<E, A, S> {
         }
         let bytes = self.engine.policy(digest).await?;
         let bytes = bytes.ok_or_else(|| format!("the engine has no policy {}", digest.short()))?;
-        let text = if Digest::of(&bytes) == *digest {
+        let text = if Digest::for_content(&bytes) == *digest {
             String::from_utf8(bytes).map_err(|error| error.to_string())?
         } else {
             self.refused.forged += 1;

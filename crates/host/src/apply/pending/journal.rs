@@ -252,7 +252,7 @@ pub(super) mod tests {
             boot_id: "a-boot".to_owned(),
             by: root(),
             takt: Process::own(),
-            guard: Process::of(0),
+            guard: Process::new(0),
             netns_inode: 1,
             netns_cookie: 1,
             policy: "new.toml".to_owned(),

@@ -104,7 +104,7 @@ fn change(source: &Source, trial: &Trial, guard_pid: u32) -> Result<Change, Erro
         boot_id: boot::id()?.to_owned(),
         by: Admin::of_this_process(),
         takt: Process::own(),
-        guard: Process::of(guard_pid),
+        guard: Process::new(guard_pid),
         netns_inode: namespace::own().map_err(OsError::file(namespace::OWN))?,
         netns_cookie: namespace::netns_cookie()?,
         policy: source.name.clone(),
@@ -201,14 +201,14 @@ pub fn confirm() -> Result<PendingStatus, Error> {
 pub fn cancel() -> Result<(PendingStatus, Stage), Error> {
     capability::require()?;
     let mut pending = Pending::undecided()?;
-    let status = PendingStatus::of(&pending.0, boottime_ns());
+    let status = PendingStatus::new(&pending.0, boottime_ns());
     Ok((status, pending.take_back()?))
 }
 
 /// Needs the lock.
 fn keep(journal: &mut Journal) -> Result<PendingStatus, Error> {
     let now_ns = boottime_ns();
-    let status = PendingStatus::of(journal, now_ns);
+    let status = PendingStatus::new(journal, now_ns);
     match journal.stage(now_ns) {
         Stage::Waiting { .. } => {}
         Stage::Kept { .. } | Stage::TakenBack { .. } | Stage::Gone => {
@@ -293,7 +293,7 @@ pub(crate) fn none_waits_for_long() -> Result<(), Error> {
 }
 
 fn refusal(journal: &Journal) -> Error {
-    TrialError::Pending(Box::new(PendingStatus::of(journal, boottime_ns()))).into()
+    TrialError::Pending(Box::new(PendingStatus::new(journal, boottime_ns()))).into()
 }
 
 /// Remove the journal, so that no policy waits any more. Needs the lock.
@@ -304,7 +304,7 @@ pub(crate) fn forget() -> Result<(), Error> {
 /// The policy on trial on this host, if there is one.
 pub(crate) fn status() -> Result<Option<PendingStatus>, Error> {
     let journal = waiting()?;
-    Ok(journal.map(|journal| PendingStatus::of(&journal, boottime_ns())))
+    Ok(journal.map(|journal| PendingStatus::new(&journal, boottime_ns())))
 }
 
 /// Undecided, of this boot, and of a living network namespace.

@@ -63,11 +63,11 @@ pub(super) struct Process {
 
 impl Process {
     pub fn own() -> Self {
-        Self::of(std::process::id())
+        Self::new(std::process::id())
     }
 
     /// A process that has ended has no start time, and never counts as running.
-    pub fn of(pid: u32) -> Self {
+    pub fn new(pid: u32) -> Self {
         Self {
             pid,
             started_ticks: read(pid).unwrap_or_default(),
@@ -106,7 +106,7 @@ mod tests {
         };
         assert!(!earlier.runs());
         let mut child = std::process::Command::new("true").spawn().unwrap();
-        let process = Process::of(child.id());
+        let process = Process::new(child.id());
         child.wait().unwrap();
         assert!(!process.runs());
     }

@@ -46,7 +46,7 @@ pub enum PendingState {
 const DECIDE: &str = "`takt confirm` keeps it, `takt cancel` reverts it";
 
 impl PendingStatus {
-    pub(super) fn of(journal: &Journal, now_ns: u64) -> Self {
+    pub(super) fn new(journal: &Journal, now_ns: u64) -> Self {
         let stage = journal.stage(now_ns);
         let change = &journal.change;
         let (takt_running, guard_running) = (change.takt.runs(), change.guard.runs());

@@ -34,7 +34,7 @@ pub(super) struct Terms {
 }
 
 impl Terms {
-    pub fn of(link: &Helped) -> Self {
+    pub fn new(link: &Helped) -> Self {
         Self {
             index: link.index,
             ifindex: link.device.index,
@@ -83,7 +83,7 @@ impl FedLink {
     /// A link whose stock is full. The events of its sockets, which are added to this epoll,
     /// carry its number and the length.
     pub fn open(number: u32, link: Helped, epoll: &Epoll) -> io::Result<Self> {
-        let terms = Terms::of(&link);
+        let terms = Terms::new(&link);
         let (source, port) = (link.device.address, link.port);
         let stock = Stock::new(terms.rate_bps, terms.longest, terms.overhead_bytes);
         let lengths = stock.learnable();

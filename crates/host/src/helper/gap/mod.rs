@@ -56,11 +56,11 @@ impl Feeder {
         let Some(thread) = &self.thread else {
             return Ok(());
         };
-        let wanted_terms: Vec<Terms> = wanted.iter().map(Terms::of).collect();
+        let wanted_terms: Vec<Terms> = wanted.iter().map(Terms::new).collect();
         give_up(thread, |link| !wanted_terms.contains(&link.terms()));
         let fed: Vec<Terms> = thread.lock().0.iter().map(FedLink::terms).collect();
         for link in wanted {
-            if !fed.contains(&Terms::of(&link)) {
+            if !fed.contains(&Terms::new(&link)) {
                 self.numbered += 1;
                 let open = FedLink::open(self.numbered, link, thread.epoll());
                 thread.lock().0.extend(unless_gone(open)?);

@@ -70,7 +70,7 @@ impl Writer {
     }
 
     fn hook(self, program: &Program, link: u32) -> Hook {
-        Hook::of(&self.dir(program), link)
+        Hook::for_link(&self.dir(program), link)
     }
 }
 
@@ -115,7 +115,7 @@ pub(crate) fn make(
 /// Remove a link's, by the directory of the links' pins.
 pub(crate) fn remove(links: &Path, link: u32) -> Result<(), Error> {
     { Writer::ALL.into_iter() }
-        .try_for_each(|writer| Hook::of(&links.join(writer.name()), link).remove())
+        .try_for_each(|writer| Hook::for_link(&links.join(writer.name()), link).remove())
 }
 
 /// Remove those that the plan in force does not ask for, and those of links that are gone.

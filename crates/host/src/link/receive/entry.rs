@@ -31,12 +31,12 @@ fn dir(program: &Program) -> PathBuf {
 
 /// That of a link, in the directory of the links' pins, whether it exists or not.
 pub(crate) fn pinned(links: &Path, link: u32) -> Hook {
-    Hook::of(&links.join(RECEIVE), link)
+    Hook::for_link(&links.join(RECEIVE), link)
 }
 
 /// That of a link, whether it exists or not.
 pub(crate) fn of(program: &Program, link: u32) -> Hook {
-    Hook::of(&dir(program), link)
+    Hook::for_link(&dir(program), link)
 }
 
 /// The links that have one.

@@ -25,7 +25,7 @@ pub(crate) struct Known {
 }
 
 impl Known {
-    pub fn of(pins: &Pinned) -> Result<Self, Error> {
+    pub fn from_pins(pins: &Pinned) -> Result<Self, Error> {
         Ok(Self {
             sockets: pins.map(SOCKETS)?,
             routes: pins.map(ROUTES)?,
@@ -34,7 +34,7 @@ impl Known {
 
     /// `None`: this object is not loaded.
     pub fn of_loaded(object: &'static Object) -> Result<Option<Self>, Error> {
-        object.open(|pins| Self::of(&pins))
+        object.open(|pins| Self::from_pins(&pins))
     }
 
     /// Have an object use these instead of making its own.

@@ -82,12 +82,12 @@ pub(crate) struct Sockets {
 impl Sockets {
     /// What an earlier takt loaded; `None` if it was not needed.
     pub(crate) fn open() -> Result<Option<Self>, Error> {
-        SOCKETS.open(Self::of)
+        SOCKETS.open(Self::from_pins)
     }
 
-    fn of(pins: Pinned) -> Result<Self, Error> {
+    fn from_pins(pins: Pinned) -> Result<Self, Error> {
         Ok(Self {
-            known: Known::of(&pins)?,
+            known: Known::from_pins(&pins)?,
             labels: pins.map("takt_labels")?,
             questions: pins.map("takt_questions")?,
             watches: pins.map("takt_watches")?,
@@ -102,7 +102,7 @@ impl Sockets {
     pub(crate) fn open_or_load() -> Result<Self, Error> {
         match Self::open()? {
             Some(sockets) => Ok(sockets),
-            None => SOCKETS.load(attach_and_pin, Self::of),
+            None => SOCKETS.load(attach_and_pin, Self::from_pins),
         }
     }
 

@@ -62,7 +62,7 @@ impl Asked {
     fn resolve_all<'a>(questions: impl Iterator<Item = &'a Question>) -> Result<Self, NoUser> {
         let mut asked = Self::default();
         for (bit, question) in questions.enumerate() {
-            asked.add(Term::of(question)?, 1 << bit);
+            asked.add(Term::from_question(question)?, 1 << bit);
         }
         Ok(asked)
     }
@@ -77,7 +77,7 @@ impl Asked {
 }
 
 impl Term {
-    fn of(question: &Question) -> Result<Self, NoUser> {
+    fn from_question(question: &Question) -> Result<Self, NoUser> {
         let term = |kind, uid, name| Self { kind, uid, name };
         Ok(match question {
             Question::App(name) => term(TAKT_ASK_APP, 0, padded(name)),

@@ -143,7 +143,7 @@ pub enum DeviceState {
 }
 
 impl DeviceState {
-    pub(crate) fn of(device: &Device) -> Self {
+    pub(crate) fn from_device(device: &Device) -> Self {
         match (device.up, device.carrier) {
             (true, true) => Self::Ready,
             (true, false) => Self::NoCarrier,
@@ -225,7 +225,7 @@ pub struct AqmStatus {
 }
 
 impl AqmStatus {
-    fn of(params: &takt_class_params) -> Option<Self> {
+    fn from_params(params: &takt_class_params) -> Option<Self> {
         (params.target_ns != 0).then(|| Self {
             flow_queues: u32::from(params.per_flow) == TAKT_PER_FLOW_QUEUE,
             target_ns: params.target_ns,
@@ -364,7 +364,7 @@ fn link_status(managed: &Managed, view: &View, with_flows: bool) -> LinkStatus {
         backend: Backend::Takt,
         unkept: Vec::new(),
         attached: port.is_some_and(|port| port.carries(managed.index)),
-        device_state: port.map(|port| DeviceState::of(&port.device)),
+        device_state: port.map(|port| DeviceState::from_device(&port.device)),
         without_ip: port.is_some_and(|port| is_without_ip(&port.device)),
         opaque: port.map_or_else(Vec::new, |port| opaque_above(port.device.index, devices)),
         problem: problem(managed, port, conflict.as_ref(), ports)
@@ -423,7 +423,7 @@ fn thinning_paused_ms(managed: &Managed, counted: &Counted) -> Option<u64> {
 
 fn conflict(managed: &Managed, port: &Port, known: &Conflicts) -> Option<ConflictStatus> {
     let carries = port.carries(managed.index);
-    (!carries).then(|| ConflictStatus::of(known, port.device.index, port.describe_root()))
+    (!carries).then(|| ConflictStatus::new(known, port.device.index, port.describe_root()))
 }
 
 fn problem(
@@ -470,7 +470,7 @@ fn tenants(managed: &Managed, counted: &Counted, record: &Record) -> Vec<TenantS
             let stats = &counted.entities[id as usize].stats;
             TenantStatus {
                 name: name.to_owned(),
-                share: Share::of(id, &managed.plan),
+                share: Share::new(id, &managed.plan),
                 sent_packets: stats.sent_packets,
                 sent_bytes: stats.sent_bytes,
             }
@@ -498,9 +498,9 @@ fn classes(
             ClassStatus {
                 name: name.to_owned(),
                 tenant: tenant.map(|name| (*name).to_owned()),
-                share: Share::of(id, plan),
+                share: Share::new(id, plan),
                 per_flow: u32::from(params.per_flow) == TAKT_PER_FLOW_CLOCKS,
-                aqm: AqmStatus::of(params),
+                aqm: AqmStatus::from_params(params),
                 flows: class.flows,
                 queue_limit_packets: params.queue_packets,
                 queued_packets: class.queued_packets,
@@ -544,7 +544,7 @@ fn sums(counted: &Counted, program: &Program, record: &Record) -> BTreeMap<u32, 
 }
 
 impl Share {
-    fn of(id: u32, plan: &takt_plan) -> Self {
+    fn new(id: u32, plan: &takt_plan) -> Self {
         let params = &plan.class_params[id as usize];
         let tenant = &plan.class_params[tenant_of(params, plan) as usize];
         let ceilings = [params.ceil_bps, tenant.ceil_bps, line_most_bps(plan)];

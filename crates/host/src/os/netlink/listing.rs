@@ -36,7 +36,7 @@ pub(crate) struct Listing {
 
 impl Listing {
     /// Of all qdiscs of a device.
-    pub fn of(netlink: &mut Netlink, device: u32) -> Result<Vec<Self>, NetlinkError> {
+    pub fn for_device(netlink: &mut Netlink, device: u32) -> Result<Vec<Self>, NetlinkError> {
         dump(netlink, device, RouteNetlinkMessage::GetQueueDiscipline)?
             .iter()
             .map(|(header, payload)| Self::parse(header, payload))

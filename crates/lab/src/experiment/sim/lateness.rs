@@ -41,11 +41,11 @@ pub fn measure(bench: &Bench, terms: Terms) -> Result<Lateness> {
     root.attach("takt", &Qdisc::Takt(POLICY.to_owned()))?;
     let deliveries = player::play(&setup, &schedule, start::soon_ns()?)?;
     root.detach()?;
-    Ok(Lateness::of(&deliveries))
+    Ok(Lateness::from_deliveries(&deliveries))
 }
 
 impl Lateness {
-    fn of(deliveries: &[Delivery]) -> Self {
+    fn from_deliveries(deliveries: &[Delivery]) -> Self {
         let arrivals: Vec<u64> = deliveries.iter().filter_map(|one| one.arrived_ns).collect();
         let first_ns = arrivals.first().copied().unwrap_or(0);
         let due = (0..).map(|at| first_ns + at * DISTANCE_NS);

@@ -25,7 +25,7 @@ pub(super) fn check(beats: &ReadBeats, grid: ExactTime, findings: &mut Findings)
     for set in sets.into_keys() {
         let within = |cpus: &Vec<u32>| cpus.iter().all(|cpu| set.binary_search(cpu).is_ok());
         let tasks = bound.iter().filter(|(cpus, _)| within(cpus));
-        let mut room = Room::of(set.len(), beats.free_ppm, grid);
+        let mut room = Room::new(set.len(), beats.free_ppm, grid);
         for (_, task) in tasks {
             if let Some((problem, help)) = room.take(task) {
                 let error = Diagnostic::error(
@@ -55,7 +55,7 @@ struct Room {
 }
 
 impl Room {
-    fn of(cpus: usize, free_ppm: u32, grid: ExactTime) -> Room {
+    fn new(cpus: usize, free_ppm: u32, grid: ExactTime) -> Room {
         Room {
             cpus: cpus as u64,
             grid,

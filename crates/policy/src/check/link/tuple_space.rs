@@ -68,7 +68,7 @@ impl<'a> TupleSpace<'a> {
     /// Numbers must ascend from call to call.
     pub fn insert(&mut self, number: usize, terms: &'a Match) {
         self.number_by_terms.entry(terms).or_insert(number);
-        let shape = Shape::of(terms);
+        let shape = Shape::new(terms);
         let Some(key) = shape.reduce(terms) else {
             return; // Not possible: an entry has its own shape.
         };
@@ -112,7 +112,7 @@ impl<'a> TupleSpace<'a> {
 }
 
 impl Shape {
-    fn of(terms: &Match) -> Shape {
+    fn new(terms: &Match) -> Shape {
         let ports = |ranges: &[std::ops::RangeInclusive<u16>]| match ranges {
             [] => Ports::Any,
             [range] if range.start() == range.end() => Ports::One,
@@ -138,7 +138,7 @@ impl Shape {
     /// The entry with only as much in it as this shape constrains; `None` if it constrains less,
     /// so that no entry of this shape can cover it.
     fn reduce(&self, terms: &Match) -> Option<Match> {
-        let own = Shape::of(terms);
+        let own = Shape::new(terms);
         let has_all = (own.family || !self.family)
             && (own.proto || !self.proto)
             && (own.dscp || !self.dscp)

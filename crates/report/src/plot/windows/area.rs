@@ -19,7 +19,7 @@ pub struct Time {
 
 impl Time {
     /// From the recording's first moment to its last; `None` if it is empty.
-    pub fn of(recording: &Recording, px: (f64, f64)) -> Option<Self> {
+    pub fn new(recording: &Recording, px: (f64, f64)) -> Option<Self> {
         let (from_ns, to_ns) = recording.span_ns()?;
         Some(Self {
             from_ns,

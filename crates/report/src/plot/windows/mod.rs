@@ -45,7 +45,7 @@ pub fn figure(report: &Report) -> Option<Figure> {
         .filter_map(|row| recording(row.metrics.get(LINES)?))
         .next_back()?;
     let recording = recording.heaviest(FLOWS_MAX);
-    let time = Time::of(&recording, (LEFT, RIGHT))?;
+    let time = Time::new(&recording, (LEFT, RIGHT))?;
     let mut top = 0.0;
     let mut drawn = Vec::new();
     for track in &recording.tracks {
@@ -67,7 +67,7 @@ pub fn figure(report: &Report) -> Option<Figure> {
 
 /// One flow as a drawing of its own.
 pub fn of_flow(track: &Track, recording: &Recording) -> Option<Markup> {
-    let time = Time::of(recording, (LEFT, RIGHT))?;
+    let time = Time::new(recording, (LEFT, RIGHT))?;
     let (drawing, bottom) = flow(track, &time, 0.0, false);
     Some(svg(
         bottom + 8.0,
@@ -85,7 +85,7 @@ fn recording(lines: &Value) -> Option<Recording> {
     let lines: Option<Vec<Line>> = lines
         .map(|line| serde_json::from_value(line.clone()).ok())
         .collect();
-    Recording::of(lines?).ok()
+    Recording::from_parsed(lines?).ok()
 }
 
 /// Draws from `top` on; returns the lower edge.

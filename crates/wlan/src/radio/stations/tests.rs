@@ -131,14 +131,14 @@ fn there_are_never_too_many() {
     let mut actions = Vec::new();
     for i in 0..STATIONS_MAX {
         stations
-            .hear(0, &Sample::of(number(i), 500), &mut actions)
+            .hear(0, &Sample::new(number(i), 500), &mut actions)
             .unwrap();
     }
-    let one_more = Sample::of(number(STATIONS_MAX), 500);
+    let one_more = Sample::new(number(STATIONS_MAX), 500);
     assert_eq!(stations.hear(0, &one_more, &mut actions), Err(TooMany));
     // Known stations are still heard.
     stations
-        .hear(0, &Sample::of(number(7), 100), &mut actions)
+        .hear(0, &Sample::new(number(7), 100), &mut actions)
         .unwrap();
     assert_eq!(actions.last(), Some(&weigh(number(7), 100_000)));
     stations.tick(FORGOTTEN_NS, false, &mut actions);

@@ -79,7 +79,7 @@ fn finished(times_ns: &mut [u64]) -> Option<Metrics> {
 }
 
 fn woken(times_ns: &mut [u64]) -> Option<Metrics> {
-    let quantiles = Quantiles::of(times_ns)?;
+    let quantiles = Quantiles::from_samples(times_ns)?;
     Some(metrics([
         ("wakeup_p50_ns", json!(quantiles.p50)),
         ("wakeup_p99_ns", json!(quantiles.p99)),

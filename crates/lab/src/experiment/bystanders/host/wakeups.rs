@@ -107,7 +107,7 @@ fn send_messages<'scope>(
         .iter()
         .map(|desk| scope.spawn(move || work_when_woken(desk, work, work_ns)))
         .collect();
-    let mut pauses = Pauses::of(cast.pause_ns, seed);
+    let mut pauses = Pauses::new(cast.pause_ns, seed);
     while now_ns() < end_ns {
         std::thread::sleep(pauses.next());
         for (desk, worker) in desks.iter().zip(&workers) {
@@ -155,7 +155,7 @@ struct Pauses {
 }
 
 impl Pauses {
-    fn of(mean_ns: u64, seed: usize) -> Self {
+    fn new(mean_ns: u64, seed: usize) -> Self {
         Self {
             mean_ns,
             state: seed as u64 + 1,
@@ -178,7 +178,7 @@ mod tests {
 
     #[test]
     fn pauses_vary_around_their_mean() {
-        let mut pauses = Pauses::of(1_000, 0);
+        let mut pauses = Pauses::new(1_000, 0);
         let all: Vec<_> = (0..1_000).map(|_| pauses.next().as_nanos()).collect();
         assert!(all.iter().all(|pause| (500..1_500).contains(pause)));
         let mean = all.iter().sum::<u128>() / 1_000;
