@@ -4,7 +4,7 @@ use std::{fmt, path::Path, str::FromStr};
 
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD as BASE64};
 use ed25519_dalek::{Signature, Signer as _, SigningKey, VerifyingKey};
-use takt_guard::KeyError;
+use takt_keys::KeyError;
 
 /// Before a public key's text.
 const SCHEME: &str = "ed25519:";
@@ -71,12 +71,12 @@ impl Signer {
 
     /// From a file that only its owner may read.
     pub fn read(path: &Path) -> Result<Self, KeyError> {
-        takt_guard::read_secret(path).map(|secret| Self::new(&secret))
+        takt_keys::read_secret(path).map(|secret| Self::new(&secret))
     }
 
     /// From a file, which is made if there is none.
     pub fn read_or_make(path: &Path) -> Result<Self, KeyError> {
-        match takt_guard::make_key(path) {
+        match takt_keys::make_key(path) {
             Ok(()) | Err(KeyError::Exists { .. }) => Self::read(path),
             Err(error) => Err(error),
         }

@@ -6,7 +6,7 @@ use std::{
     time::Instant,
 };
 
-use takt_guard::{Bucket, Rate};
+use takt_keys::{Bucket, Rate};
 
 /// Lines: a burst, and then one in so many seconds.
 const LINES: Rate = Rate::new(2_000_000_000, 50);

@@ -19,7 +19,7 @@ pub fn netlink(datagram: &[u8]) {
 pub fn state(text: &str) {
     store::fuzz::<BeatsRecord>(text);
     store::fuzz::<softirq::Record>(text);
-    store::fuzz::<crowd::Note>(text);
+    store::fuzz::<crowd::Record>(text);
     store::fuzz::<Source>(text);
     store::fuzz::<link::Record>(text);
     store::fuzz::<Conflicts>(text);

@@ -13,9 +13,9 @@ pub mod source;
 
 pub use number::address_of;
 pub use takt_algo::Address;
-pub use takt_guard::{Bucket, Examined, KeyError, Rate, examine_key, make_key};
+pub use takt_keys::{Bucket, Examined, KeyError, Rate, examine_key, make_key};
 
 /// Reads a key, if only its owner and root have access to the file.
 pub fn read_key(path: &std::path::Path) -> Result<sealed::Key, KeyError> {
-    takt_guard::read_secret(path).map(|secret| sealed::Key::new(&secret))
+    takt_keys::read_secret(path).map(|secret| sealed::Key::new(&secret))
 }

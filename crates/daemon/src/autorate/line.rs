@@ -6,7 +6,7 @@ use takt_autorate::{Answer, Both, Bounds, Law, Rates};
 use takt_planner::line_bytes;
 use takt_policy::{Framing, Link};
 
-use crate::part::Part;
+use crate::service::Service;
 
 /// How often links and sockets are looked for; both come and go.
 const LOOK_NS: u64 = 1_000_000_000;
@@ -168,7 +168,7 @@ impl<W: World> Follower<W> {
     }
 }
 
-impl<W: World> Part<()> for Follower<W> {
+impl<W: World> Service<()> for Follower<W> {
     fn step(&mut self, monotonic_ns: u64) -> (u64, Result<(), String>) {
         let now_ns = self.world.now_ns();
         if now_ns >= self.look_ns {

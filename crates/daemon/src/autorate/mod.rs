@@ -12,14 +12,14 @@ use takt_host::{Error, applied_autorate};
 use takt_policy::{Link, Policy};
 
 use self::line::Follower;
-use crate::part::{Make, Parts};
+use crate::service::{Make, Services};
 
 /// The lines of the policy in this network namespace.
-pub(crate) struct Autorate(Parts<()>);
+pub(crate) struct Autorate(Services<()>);
 
 impl Default for Autorate {
     fn default() -> Self {
-        Self(Parts::new("autorate"))
+        Self(Services::new("autorate"))
     }
 }
 

@@ -6,7 +6,7 @@ use takt_autorate::{Answer, Both, Bounds, Rates};
 use takt_policy::Framing;
 
 use super::line::{Count, Follower, LASTS, Terms, Way, World};
-use crate::part::Part;
+use crate::service::Service;
 
 const MS: u64 = 1_000_000;
 const BOUNDS: Bounds = Bounds {

@@ -9,7 +9,7 @@ use takt_wlan::crowd::{Aggregator, Contention, STATIONS_NS, StrangerCounter, Str
 use tracing::info;
 
 use super::LOOK_NS;
-use crate::{part::Part, protocol::Neighbourhood};
+use crate::{protocol::Neighbourhood, service::Service};
 
 /// How often uploads are looked at.
 const COUNT_NS: u64 = 200_000_000;
@@ -134,7 +134,7 @@ impl Watch {
     }
 }
 
-impl Part<Neighbourhood> for Watch {
+impl Service<Neighbourhood> for Watch {
     fn step(&mut self, now_ns: u64) -> (u64, Result<(), String>) {
         if now_ns >= self.look_ns {
             self.look_ns = now_ns + LOOK_NS;

@@ -5,8 +5,8 @@ use takt_wlan::crowd::Aggregator as Core;
 
 use super::{LOOK_NS, POLLS_PER_INTERVAL, access_point::AccessPoint, line::Line, random};
 use crate::{
-    part::Part,
     protocol::{Neighbour, Neighbourhood, Strangers},
+    service::Service,
 };
 
 pub(super) struct Aggregator {
@@ -65,7 +65,7 @@ impl Aggregator {
     }
 }
 
-impl Part<Neighbourhood> for Aggregator {
+impl Service<Neighbourhood> for Aggregator {
     fn step(&mut self, now_ns: u64) -> (u64, Result<(), String>) {
         self.now_ns = now_ns;
         if now_ns >= self.look_ns {

@@ -21,8 +21,8 @@ use takt_policy::{CrowdRole, Policy};
 
 use self::access_point::{AccessPoint, Watch};
 use crate::{
-    part::{Make, Parts},
     protocol::Neighbourhood,
+    service::{Make, Services},
 };
 
 /// How often the device and the kernel's table are looked for; both come and go.
@@ -31,11 +31,11 @@ const LOOK_NS: u64 = 1_000_000_000;
 const POLLS_PER_INTERVAL: u64 = 4;
 
 /// The crowd of the policy in this network namespace.
-pub(crate) struct Crowd(Parts<Neighbourhood>);
+pub(crate) struct Crowd(Services<Neighbourhood>);
 
 impl Default for Crowd {
     fn default() -> Self {
-        Self(Parts::new("crowd"))
+        Self(Services::new("crowd"))
     }
 }
 

@@ -16,8 +16,8 @@ use super::{
     random,
 };
 use crate::{
-    part::Part,
     protocol::{Neighbour, Neighbourhood, Share, Strangers},
+    service::Service,
 };
 
 /// Opens it anew, after a failure as well.
@@ -178,7 +178,7 @@ fn core(now_ns: u64, crowd: &Crowd, own: Own, remembered_bytes_ps: u64) -> Core 
     Core::new(now_ns, own, terms, random())
 }
 
-impl Part<Neighbourhood> for Terminal {
+impl Service<Neighbourhood> for Terminal {
     fn step(&mut self, now_ns: u64) -> (u64, Result<(), String>) {
         self.now_ns = now_ns;
         if now_ns >= self.look_ns {

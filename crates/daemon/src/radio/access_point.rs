@@ -11,7 +11,7 @@ use takt_wlan::{
 };
 
 use super::table::{self, Table};
-use crate::part::Part;
+use crate::service::Service;
 
 /// How often links are looked for, which come and go, and told that their weights are current.
 const LOOK_NS: u64 = 1_000_000_000;
@@ -260,7 +260,7 @@ fn tell(table: &mut dyn Table, action: Action) -> Result<(), String> {
     }
 }
 
-impl Part<Heard> for Cell {
+impl Service<Heard> for Cell {
     fn step(&mut self, now_ns: u64) -> (u64, Result<(), String>) {
         self.begun_ns.get_or_insert(now_ns);
         let heard = self.hear(now_ns);

@@ -11,7 +11,7 @@ use takt_wlan::{
     source::{SnrFile, Source, StationDump},
 };
 
-use crate::{own, part::Part};
+use crate::{own, service::Service};
 
 /// Measurements that are averaged, at most.
 const SAMPLES_PER_REPORT: u64 = 4;
@@ -145,7 +145,7 @@ impl Line {
     }
 }
 
-impl Part<Heard> for Reporter {
+impl Service<Heard> for Reporter {
     fn step(&mut self, now_ns: u64) -> (u64, Result<(), String>) {
         let result = self.work(now_ns);
         let interval_ns = self.radio.interval_ns;

@@ -8,14 +8,14 @@ mod table;
 use takt_host::{Error, Heard, applied_radio};
 use takt_policy::Policy;
 
-use crate::part::{Make, Parts};
+use crate::service::{Make, Services};
 
 /// The radio part of the policy in this network namespace.
-pub(crate) struct Radio(Parts<Heard>);
+pub(crate) struct Radio(Services<Heard>);
 
 impl Default for Radio {
     fn default() -> Self {
-        Self(Parts::new("radio"))
+        Self(Services::new("radio"))
     }
 }
 

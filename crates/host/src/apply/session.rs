@@ -24,13 +24,13 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// Directories that hold only records, one for each kind.
 const RECORDS: [&str; 8] = [
     "links",
-    segments::RECORDS,
-    stock::RECORDS,
+    segments::RECORDS_DIR,
+    stock::RECORDS_DIR,
     "beats",
     "radio",
     "crowd",
-    conflict::RECORDS,
-    download::RECORDS,
+    conflict::RECORDS_DIR,
+    download::RECORDS_DIR,
 ];
 
 /// A change of the host: no other takt makes one meanwhile.

@@ -3,14 +3,14 @@
 use crate::{
     error::Error,
     part::followed::{Asked, Followed, applied},
-    state::{note::Notes, source::Source},
+    state::{records::Records, source::Source},
 };
 
 /// Rates of lines.
 pub(crate) struct LineRates;
 
 impl Asked for LineRates {
-    const NOTES: Notes = Notes("autorate");
+    const RECORDS: Records = Records("autorate");
 }
 
 /// The part of a transaction that is the lines': the record of a policy with a rate that changes.

@@ -80,7 +80,10 @@ fn load<'a>(
 /// Have it stand on this device of the calling thread's namespace. It cuts nothing before a pass.
 pub(super) fn make(netns_cookie: u64, device: u32, terms: &MapHandle) -> Result<(), Error> {
     let dir = dir(netns_cookie)?;
-    if hooks(&dir).iter().all(|(hook, _)| hook.stands_on(device)) {
+    if hooks(&dir)
+        .iter()
+        .all(|(hook, _)| hook.is_attached_to(device))
+    {
         return Ok(());
     }
     let mut memory = MaybeUninit::uninit();

@@ -10,7 +10,7 @@ use super::{
     default::{self, CUBIC, TAKT},
     downloads,
     moving::{self, Flows},
-    note::{Bounds, NOTES, Note, Terms, in_force, look},
+    record::{Bounds, RECORDS, Record, Terms, in_force, look},
     status::{self, CrowdStatus},
 };
 use crate::{
@@ -50,7 +50,7 @@ pub(crate) struct Windows {
     netns_cookie: u64,
     action: Option<CrowdAction>,
     /// As an earlier takt left it.
-    found: Option<Note>,
+    found: Option<Record>,
     in_force: Option<Terms>,
     next: Option<Terms>,
     /// The default congestion control at present; empty if it is not to be changed.
@@ -76,15 +76,15 @@ impl Windows {
     fn to(policy: Option<(&Source, Option<Bounds>)>, netns_cookie: u64) -> Result<Self, Error> {
         let (found, generation) = look(netns_cookie)?;
         let replaces = CROWD.is_pinned()? && Crowd::open()?.is_none();
-        let in_force = found.as_ref().and_then(|note| {
+        let in_force = found.as_ref().and_then(|record| {
             if replaces {
                 // Its generation cannot be read, and it is the last one but for a takt that died.
-                Some(&note.next)
+                Some(&record.next)
             } else {
-                note.in_force(generation)
+                record.in_force(generation)
             }
         });
-        let newest = found.as_ref().map_or(0, |note| note.next.generation);
+        let newest = found.as_ref().map_or(0, |record| record.next.generation);
         let next = policy.map(|(source, bounds)| {
             let same = in_force.filter(|terms| terms.source == *source && terms.bounds == bounds);
             Terms {
@@ -137,8 +137,8 @@ impl Windows {
             default::write(&self.standing)?;
         }
         match &self.found {
-            Some(note) => NOTES.write(self.netns_cookie, note),
-            None => NOTES.forget(self.netns_cookie),
+            Some(record) => RECORDS.write(self.netns_cookie, record),
+            None => RECORDS.forget(self.netns_cookie),
         }
     }
 
@@ -151,7 +151,7 @@ impl Windows {
         }
         let before = self.before();
         if let (Some(next), Some(bounds)) = (&self.next, self.next_bounds()) {
-            self.note(next, None, Some(before.clone()))?;
+            self.record(next, None, Some(before.clone()))?;
             forward(bounds)?;
             let of_others = self.was_loaded.then_some(TAKT);
             for of in [before.as_str()].into_iter().chain(of_others) {
@@ -168,8 +168,8 @@ impl Windows {
             None => None,
         };
         match &self.next {
-            Some(next) => self.note(next, None, None)?,
-            None => NOTES.forget(self.netns_cookie)?,
+            Some(next) => self.record(next, None, None)?,
+            None => RECORDS.forget(self.netns_cookie)?,
         }
         Ok(foreign)
     }
@@ -219,16 +219,21 @@ impl Windows {
         }
     }
 
-    fn note(&self, next: &Terms, last: Option<Terms>, before: Option<String>) -> Result<(), Error> {
-        let note = Note {
+    fn record(
+        &self,
+        next: &Terms,
+        last: Option<Terms>,
+        before: Option<String>,
+    ) -> Result<(), Error> {
+        let record = Record {
             next: next.clone(),
             last,
             before,
         };
         // An existing entry takes no further room, of which there may be none left.
-        match NOTES.read::<Note>(self.netns_cookie)? {
-            Some(standing) if standing == note => Ok(()),
-            _ => NOTES.write(self.netns_cookie, &note),
+        match RECORDS.read::<Record>(self.netns_cookie)? {
+            Some(standing) if standing == record => Ok(()),
+            _ => RECORDS.write(self.netns_cookie, &record),
         }
     }
 }
@@ -239,11 +244,11 @@ impl Part for Windows {
 
     /// With a namespace, its flows are gone.
     fn sweep(_: &mut Host) -> Result<(), Error> {
-        for netns_cookie in NOTES.of_the_gone()? {
+        for netns_cookie in RECORDS.of_the_gone()? {
             if let Some(crowd) = Crowd::for_namespace(netns_cookie)? {
                 crowd.leave()?;
             }
-            NOTES.forget(netns_cookie)?;
+            RECORDS.forget(netns_cookie)?;
         }
         Ok(())
     }
@@ -266,7 +271,7 @@ impl Part for Windows {
     }
 
     fn settle() -> Result<bool, Error> {
-        let is_used = NOTES.are_anywhere();
+        let is_used = RECORDS.are_anywhere();
         match Crowd::open()? {
             Some(crowd) if !is_used => crowd.unload()?,
             _ => {}
@@ -294,7 +299,7 @@ impl Part for Windows {
         if let Some(bounds) = self.next_bounds().filter(|bounds| bounds.downloads) {
             forward(bounds)?;
         }
-        self.note(next, self.in_force.clone(), Some(self.before()))
+        self.record(next, self.in_force.clone(), Some(self.before()))
     }
 
     /// For every new flow, and for the bounds of running ones.
@@ -309,7 +314,7 @@ impl Part for Windows {
                 }
                 enter(next.generation, bounds)
             }
-            (Some(next), None) => self.note(next, None, self.changed_from()),
+            (Some(next), None) => self.record(next, None, self.changed_from()),
             (None, _) => Ok(()),
         }
     }

@@ -8,7 +8,7 @@ use super::{
     Crowd, Usage,
     default::{self, TAKT},
     moving::Flows,
-    note::{Bounds, look},
+    record::{Bounds, look},
 };
 use crate::{
     error::Error,
@@ -72,8 +72,11 @@ pub struct HeardGroup {
 
 /// `None`: no policy with `[crowd]` is in force.
 pub(crate) fn status() -> Result<Option<CrowdStatus>, Error> {
-    let (note, generation) = look(netns_cookie()?)?;
-    let Some(terms) = note.as_ref().and_then(|note| note.in_force(generation)) else {
+    let (record, generation) = look(netns_cookie()?)?;
+    let Some(terms) = record
+        .as_ref()
+        .and_then(|record| record.in_force(generation))
+    else {
         return Ok(None);
     };
     let Some(policy) = policy_of(&terms.source) else {

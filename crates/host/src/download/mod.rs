@@ -3,17 +3,17 @@
 //! To all other parts that one is a device like any other, with a link of its own.
 //!
 //! It is made before a policy is decided, since links need their devices, and nothing goes through it
-//! before its link is in force. One that no note names is removed by the next [`sweep`](part).
+//! before its link is in force. One that no record names is removed by the next [`sweep`](part).
 
 mod device;
 mod inside;
 mod merged;
-mod note;
 mod part;
+mod record;
 mod redirect;
 mod status;
 
 pub(crate) use device::{assume, make};
-pub(crate) use note::{RECORDS, salvage};
 pub(crate) use part::Downloads;
+pub(crate) use record::{RECORDS_DIR, salvage};
 pub(crate) use status::{cut_off, tell};

@@ -1,6 +1,6 @@
 //! The part of a transaction that sends what devices receive through the devices of their downloads.
 //!
-//! The note is written before anything is redirected, and forgotten after nothing is: what takt left
+//! The record is written before anything is redirected, and forgotten after nothing is: what takt left
 //! that died in between, the next one takes back.
 
 use takt_policy::{Link, Policy};
@@ -8,7 +8,7 @@ use takt_policy::{Link, Policy};
 use super::{
     device, inside,
     merged::Merged,
-    note::{NOTES, Note, Redirected},
+    record::{RECORDS, Record, Redirected},
     redirect,
 };
 use crate::{
@@ -20,8 +20,8 @@ use crate::{
 /// What a policy changes of what devices receive.
 pub(crate) struct Downloads {
     netns_cookie: u64,
-    before: Note,
-    wanted: Note,
+    before: Record,
+    wanted: Record,
     /// The downloads of the policy, each with the number of its own device.
     links: Vec<(Link, u32)>,
     committed: bool,
@@ -30,13 +30,13 @@ pub(crate) struct Downloads {
 impl Downloads {
     /// What following the policy changes. Devices that are not there are served when they are.
     pub fn decide(policy: &Policy, host: &mut Host) -> Result<Self, Error> {
-        let before: Note = NOTES.read(host.netns_cookie)?.unwrap_or_default();
+        let before: Record = RECORDS.read(host.netns_cookie)?.unwrap_or_default();
         let ports = host.ports()?;
         let find = |name: &str| {
             let mut ports = ports.iter();
             ports.find(|port| port.device.is_called(name))
         };
-        let mut wanted = Note::default();
+        let mut wanted = Record::default();
         let mut links = Vec::new();
         for link in &policy.links {
             let Some(of) = link.download_of.as_deref().and_then(find) else {
@@ -72,18 +72,18 @@ impl Downloads {
         })
     }
 
-    /// Those of one note that the other has not.
-    fn only_in<'a>(one: &'a Note, other: &Note) -> Vec<&'a Redirected> {
+    /// Those of one record that the other has not.
+    fn only_in<'a>(one: &'a Record, other: &Record) -> Vec<&'a Redirected> {
         { one.downloads.iter() }
             .filter(|known| !other.downloads.contains(known))
             .collect()
     }
 
-    fn write(&self, note: &Note) -> Result<(), Error> {
-        if note.downloads.is_empty() {
-            NOTES.forget(self.netns_cookie)
+    fn write(&self, record: &Record) -> Result<(), Error> {
+        if record.downloads.is_empty() {
+            RECORDS.forget(self.netns_cookie)
         } else {
-            NOTES.write(self.netns_cookie, note)
+            RECORDS.write(self.netns_cookie, record)
         }
     }
 }
@@ -97,11 +97,11 @@ fn end(host: &mut Host, known: &Redirected) -> Result<(), Error> {
     }
 }
 
-/// Delete the devices that the note does not name.
-fn delete_others(host: &mut Host, note: &Note) -> Result<(), Error> {
+/// Delete the devices that the record does not name.
+fn delete_others(host: &mut Host, record: &Record) -> Result<(), Error> {
     host.forget_ports();
     let ports = host.ports()?;
-    let is_named = |index: u32| note.downloads.iter().any(|known| known.through == index);
+    let is_named = |index: u32| record.downloads.iter().any(|known| known.through == index);
     let others: Vec<u32> = { ports.iter().map(|port| &port.device) }
         .filter(|device| device::is_ours(device) && !is_named(device.index))
         .map(|device| device.index)
@@ -120,20 +120,20 @@ impl Part for Downloads {
     type Status = ();
 
     fn sweep(host: &mut Host) -> Result<(), Error> {
-        for netns_cookie in NOTES.of_the_gone()? {
-            NOTES.forget(netns_cookie)?;
+        for netns_cookie in RECORDS.of_the_gone()? {
+            RECORDS.forget(netns_cookie)?;
         }
-        let note: Note = NOTES.read(host.netns_cookie)?.unwrap_or_default();
-        delete_others(host, &note)
+        let record: Record = RECORDS.read(host.netns_cookie)?.unwrap_or_default();
+        delete_others(host, &record)
     }
 
     fn revert(host: &mut Host, _: Ending) -> Result<Undone<()>, Error> {
-        let note: Note = NOTES.read(host.netns_cookie)?.unwrap_or_default();
-        for known in &note.downloads {
+        let record: Record = RECORDS.read(host.netns_cookie)?.unwrap_or_default();
+        for known in &record.downloads {
             end(host, known)?;
         }
-        delete_others(host, &Note::default())?;
-        NOTES.forget(host.netns_cookie)?;
+        delete_others(host, &Record::default())?;
+        RECORDS.forget(host.netns_cookie)?;
         Ok(Undone::all(()))
     }
 
@@ -147,14 +147,14 @@ impl Part for Downloads {
     }
 
     fn settle() -> Result<bool, Error> {
-        Ok(NOTES.are_anywhere())
+        Ok(RECORDS.are_anywhere())
     }
 
     fn commit(&mut self, host: &mut Host) -> Result<(), Error> {
         self.committed = true;
         let leaving = Self::only_in(&self.before, &self.wanted).into_iter();
         let all = { self.wanted.downloads.iter() }.chain(leaving).cloned();
-        self.write(&Note {
+        self.write(&Record {
             downloads: all.collect(),
         })?;
         for (link, through) in &self.links {
@@ -188,7 +188,7 @@ impl Part for Downloads {
             }
             failures.extend(self.write(&self.before).err());
         }
-        // Links leave the devices after this; those that no note names are swept then.
+        // Links leave the devices after this; those that no record names are swept then.
         failures
     }
 

@@ -1,6 +1,6 @@
 //! The filter that sends what a device receives through another one.
 
-use super::note::Redirected;
+use super::record::Redirected;
 use crate::{
     error::Error,
     os::{

@@ -4,7 +4,7 @@ use takt_policy::{Link, OnConflict, device_of_download};
 
 use super::{
     device::is_ours,
-    note::{NOTES, Note},
+    record::{RECORDS, Record},
     redirect,
 };
 use crate::{
@@ -51,7 +51,7 @@ pub(crate) fn tell(links: &mut [LinkStatus], host: &mut Host) -> Result<(), Erro
 /// The numbers of the devices that nothing is sent through, though it should be.
 fn amiss(host: &mut Host) -> Result<Vec<u32>, Error> {
     let mut amiss = Vec::new();
-    for known in note(host)?.downloads {
+    for known in record(host)?.downloads {
         if !redirect::stands(&mut host.netlink, &known)? {
             amiss.push(known.through);
         }
@@ -63,7 +63,7 @@ fn amiss(host: &mut Host) -> Result<Vec<u32>, Error> {
 /// a filter that is gone. Without the device what comes in is lost, so that is put back in any case.
 pub(crate) fn cut_off(links: &[Link], host: &mut Host) -> Result<Vec<LostLink>, Error> {
     let amiss = amiss(host)?;
-    let known = note(host)?.downloads;
+    let known = record(host)?.downloads;
     let ports = host.ports()?;
     let find = |name: &str| {
         let mut ports = ports.iter();
@@ -95,6 +95,6 @@ pub(crate) fn cut_off(links: &[Link], host: &mut Host) -> Result<Vec<LostLink>, 
     Ok(links.iter().filter_map(lost).collect())
 }
 
-fn note(host: &Host) -> Result<Note, Error> {
-    Ok(NOTES.read(host.netns_cookie)?.unwrap_or_default())
+fn record(host: &Host) -> Result<Record, Error> {
+    Ok(RECORDS.read(host.netns_cookie)?.unwrap_or_default())
 }

@@ -11,13 +11,13 @@ use serde::{Deserialize, Serialize};
 use crate::{
     error::Error,
     os::{clock, netlink::Port},
-    state::note::Notes,
+    state::records::Records,
 };
 
 /// The name of its directory.
-pub(crate) const RECORDS: &str = "conflicts";
+pub(crate) const RECORDS_DIR: &str = "conflicts";
 
-const NOTES: Notes = Notes(RECORDS);
+const RECORDS: Records = Records(RECORDS_DIR);
 const NS_PER_S: u64 = 1_000_000_000;
 
 /// A process that changed a device's root qdisc.
@@ -77,21 +77,21 @@ impl Conflicts {
     }
 
     pub fn read(netns_cookie: u64) -> Result<Self, Error> {
-        Ok(NOTES.read(netns_cookie)?.unwrap_or_default())
+        Ok(RECORDS.read(netns_cookie)?.unwrap_or_default())
     }
 
     pub fn write(&self, netns_cookie: u64) -> Result<(), Error> {
         if self.devices.is_empty() {
-            NOTES.forget(netns_cookie)
+            RECORDS.forget(netns_cookie)
         } else {
-            NOTES.write(netns_cookie, self)
+            RECORDS.write(netns_cookie, self)
         }
     }
 
     /// Forget those of namespaces that are gone.
     pub fn sweep() -> Result<(), Error> {
-        let mut gone = NOTES.of_the_gone()?.into_iter();
-        gone.try_for_each(|netns_cookie| NOTES.forget(netns_cookie))
+        let mut gone = RECORDS.of_the_gone()?.into_iter();
+        gone.try_for_each(|netns_cookie| RECORDS.forget(netns_cookie))
     }
 }
 

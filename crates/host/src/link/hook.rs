@@ -71,7 +71,7 @@ impl Hook {
 
     /// Whether it is attached to this device. Links cannot be opened on a read-only file system:
     /// there it is enough that the pin is left.
-    pub fn stands_on(&self, device: u32) -> bool {
+    pub fn is_attached_to(&self, device: u32) -> bool {
         let Ok(link) = Link::open(&self.0) else {
             return self.0.exists() && pins::is_writable().is_ok_and(|is_writable| !is_writable);
         };

@@ -69,7 +69,7 @@ impl Record {
         store(self.index).keep_only(self.generation)
     }
 
-    /// Note that the link's device is about to be given back: a takt that finds the note, and
+    /// Record that the link's device is about to be given back: a takt that finds it, and
     /// the qdisc gone, knows that takt removed it.
     pub fn note_leaving(index: u32) -> Result<(), Error> {
         let dir = dir(index);

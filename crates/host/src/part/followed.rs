@@ -7,24 +7,24 @@ use super::{Ending, Host, Part, Query, Undone};
 use crate::{
     error::Error,
     os::{capability, namespace},
-    state::{note::Notes, source::Source},
+    state::{records::Records, source::Source},
 };
 
 /// What a policy may ask of taktd.
 pub(crate) trait Asked {
     /// One for each network namespace.
-    const NOTES: Notes;
+    const RECORDS: Records;
 }
 
 /// The policy in force in this network namespace that asks for it, if there is one.
 pub(crate) fn applied<A: Asked>() -> Result<Option<Source>, Error> {
     capability::require()?;
-    A::NOTES.read(namespace::netns_cookie()?)
+    A::RECORDS.read(namespace::netns_cookie()?)
 }
 
 /// Make the records usable for taking back what they are about.
 pub(crate) fn salvage<A: Asked>(netns_cookie: u64) -> Result<(), Error> {
-    A::NOTES.salvage::<Source>(netns_cookie).map(drop)
+    A::RECORDS.salvage::<Source>(netns_cookie).map(drop)
 }
 
 /// What a policy changes of what this namespace asks for.
@@ -41,17 +41,17 @@ impl<'a, A: Asked> Followed<'a, A> {
         Ok(Self {
             asked: PhantomData,
             netns_cookie,
-            before: A::NOTES.read(netns_cookie)?,
+            before: A::RECORDS.read(netns_cookie)?,
             next,
         })
     }
 
-    fn note(&self, source: Option<&Source>) -> Result<(), Error> {
-        let noted = A::NOTES.read::<Source>(self.netns_cookie)?;
+    fn record(&self, source: Option<&Source>) -> Result<(), Error> {
+        let recorded = A::RECORDS.read::<Source>(self.netns_cookie)?;
         match source {
-            _ if noted.as_ref() == source => Ok(()),
-            Some(source) => A::NOTES.write(self.netns_cookie, source),
-            None => A::NOTES.forget(self.netns_cookie),
+            _ if recorded.as_ref() == source => Ok(()),
+            Some(source) => A::RECORDS.write(self.netns_cookie, source),
+            None => A::RECORDS.forget(self.netns_cookie),
         }
     }
 }
@@ -63,20 +63,20 @@ impl<A: Asked> Part for Followed<'_, A> {
     type Status = ();
 
     fn sweep(_: &mut Host) -> Result<(), Error> {
-        A::NOTES
+        A::RECORDS
             .of_the_gone()?
             .into_iter()
-            .try_for_each(|netns_cookie| A::NOTES.forget(netns_cookie))
+            .try_for_each(|netns_cookie| A::RECORDS.forget(netns_cookie))
     }
 
     fn revert(host: &mut Host, _: Ending) -> Result<Undone<bool>, Error> {
         let change = Self::decide(None, host.netns_cookie)?;
-        change.note(None)?;
+        change.record(None)?;
         Ok(Undone::all(change.before.is_some()))
     }
 
     fn source(host: &mut Host) -> Result<Option<Source>, Error> {
-        A::NOTES.read(host.netns_cookie)
+        A::RECORDS.read(host.netns_cookie)
     }
 
     fn status(_: &mut Host, _: Query) -> Result<(), Error> {
@@ -84,22 +84,25 @@ impl<A: Asked> Part for Followed<'_, A> {
     }
 
     fn settle() -> Result<bool, Error> {
-        Ok(A::NOTES.are_anywhere())
+        Ok(A::RECORDS.are_anywhere())
     }
 
     /// The step that needs space: write the new record.
     fn commit(&mut self, _: &mut Host) -> Result<(), Error> {
         match self.next {
-            Some(next) => self.note(Some(next)),
+            Some(next) => self.record(Some(next)),
             None => Ok(()),
         }
     }
 
     fn undo(&mut self, _: &mut Host) -> Vec<Error> {
-        self.note(self.before.as_ref()).err().into_iter().collect()
+        self.record(self.before.as_ref())
+            .err()
+            .into_iter()
+            .collect()
     }
 
     fn tidy(&mut self, _: &mut Host) -> Result<(), Error> {
-        self.note(self.next)
+        self.record(self.next)
     }
 }

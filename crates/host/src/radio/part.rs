@@ -4,14 +4,14 @@
 use crate::{
     error::Error,
     part::followed::{Asked, Followed, applied},
-    state::{note::Notes, source::Source},
+    state::{records::Records, source::Source},
 };
 
 /// Weights of stations.
 pub(crate) struct Weights;
 
 impl Asked for Weights {
-    const NOTES: Notes = Notes("radio");
+    const RECORDS: Records = Records("radio");
 }
 
 /// What a policy changes of this namespace's `[radio]`.

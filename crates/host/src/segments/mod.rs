@@ -6,9 +6,9 @@
 //! has VLANs and bonds obey the limit of the device below.
 
 mod above;
-mod note;
 mod part;
+mod record;
 mod round_trips;
 
-pub(crate) use note::{RECORDS, salvage};
 pub(crate) use part::Segments;
+pub(crate) use record::{RECORDS_DIR, salvage};

@@ -1,6 +1,6 @@
 //! The part of a transaction that keeps segments short on the sockets of slow classes.
 //!
-//! The note is written before anything is changed, and forgotten after all is restored: what takt left
+//! The record is written before anything is changed, and forgotten after all is restored: what takt left
 //! that died in between, the next one takes back.
 
 use std::{collections::BTreeMap, os::fd::OwnedFd};
@@ -14,7 +14,7 @@ use takt_policy::Link;
 
 use super::{
     above::{self, Limit},
-    note::{Held, NOTES, Note},
+    record::{Held, RECORDS, Record},
     round_trips,
 };
 use crate::{
@@ -42,7 +42,7 @@ pub(crate) struct Segments<'a> {
     owners: &'a Owners,
     slot: Slot,
     netns_cookie: u64,
-    before: Option<Note>,
+    before: Option<Record>,
     wanted: Vec<Wanted>,
     above: Vec<Limit>,
     /// The programs of `before`, for undoing.
@@ -77,7 +77,7 @@ impl<'a> Segments<'a> {
         slot: Slot,
         host: &mut Host,
     ) -> Result<Self, Error> {
-        let before = NOTES.read::<Note>(host.netns_cookie)?;
+        let before = RECORDS.read::<Record>(host.netns_cookie)?;
         let mut wanted = Vec::new();
         let mut of_links = BTreeMap::new();
         let ports = host.ports()?;
@@ -97,12 +97,12 @@ impl<'a> Segments<'a> {
                 wanted.extend(want(link, source, owners, slot, port));
             }
         }
-        let known = before.as_ref().map_or(&[][..], |note| &note.above);
+        let known = before.as_ref().map_or(&[][..], |record| &record.above);
         let devices: Vec<&Device> = ports.iter().map(|port| &port.device).collect();
         let above = above::limits(&of_links, &devices, known);
         for wanted in &mut wanted {
             let place = Place::new(host.netns_cookie, wanted.held.ifindex);
-            let known = before.as_ref().and_then(|note| note.of(&wanted.held));
+            let known = before.as_ref().and_then(|record| record.of(&wanted.held));
             let Some(known) = known else { continue };
             if Hold::of_segments(&place).attached()? != known.program {
                 continue;
@@ -137,9 +137,14 @@ impl<'a> Segments<'a> {
         self.wanted.is_empty() && self.above.is_empty()
     }
 
-    /// What is noted while devices above, which were limited before, still are. Until programs have given
+    /// What is recorded while devices above, which were limited before, still are. Until programs have given
     /// the connections that exist their rates, they are none that the next takt would leave as they are.
-    fn note(&self, leaving: Vec<Limit>, round_trips_before: Option<u32>, is_done: bool) -> Note {
+    fn record(
+        &self,
+        leaving: Vec<Limit>,
+        round_trips_before: Option<u32>,
+        is_done: bool,
+    ) -> Record {
         let held = |wanted: &Wanted| {
             let stays = is_done || matches!(wanted.step, Step::Stand);
             Held {
@@ -147,7 +152,7 @@ impl<'a> Segments<'a> {
                 ..wanted.held.clone()
             }
         };
-        Note {
+        Record {
             devices: self.wanted.iter().map(held).collect(),
             above: [self.above.clone(), leaving].concat(),
             round_trips_before,
@@ -156,7 +161,7 @@ impl<'a> Segments<'a> {
 
     /// Devices above those of links that were limited, and are not to be.
     fn above_before(&self) -> Vec<Limit> {
-        let before = self.before.iter().flat_map(|note| &note.above);
+        let before = self.before.iter().flat_map(|record| &record.above);
         let stays = |known: &Limit| {
             let mut above = self.above.iter();
             above.any(|limit| limit.ifindex == known.ifindex)
@@ -176,7 +181,7 @@ impl<'a> Segments<'a> {
     }
 }
 
-impl Note {
+impl Record {
     /// What it knows of a device whose programs stand.
     fn of(&self, wanted: &Held) -> Option<&Held> {
         let mut known = self.devices.iter();
@@ -248,15 +253,16 @@ fn restore_sockets(netns_cookie: u64) -> Result<(), Error> {
     Ok(())
 }
 
-/// Restore this namespace: its sockets, and what else the note says.
-fn restore(host: &mut Host, note: Option<Note>) -> Result<(), Error> {
+/// Restore this namespace: its sockets, and what else the record says.
+fn restore(host: &mut Host, record: Option<Record>) -> Result<(), Error> {
     restore_sockets(host.netns_cookie)?;
-    if let Some(note) = note {
-        restore_limits(host, &note.above)?;
-        note.round_trips_before
+    if let Some(record) = record {
+        restore_limits(host, &record.above)?;
+        record
+            .round_trips_before
             .map_or(Ok(()), round_trips::restore)?;
     }
-    NOTES.forget(host.netns_cookie)
+    RECORDS.forget(host.netns_cookie)
 }
 
 /// Restore the limits of devices that still have takt's.
@@ -295,16 +301,16 @@ impl Part for Segments<'_> {
     type Status = ();
 
     fn sweep(_: &mut Host) -> Result<(), Error> {
-        for netns_cookie in NOTES.of_the_gone()? {
+        for netns_cookie in RECORDS.of_the_gone()? {
             restore_sockets(netns_cookie)?;
-            NOTES.forget(netns_cookie)?;
+            RECORDS.forget(netns_cookie)?;
         }
         Ok(())
     }
 
     fn revert(host: &mut Host, _: Ending) -> Result<Undone<()>, Error> {
-        let note = NOTES.read(host.netns_cookie)?;
-        restore(host, note)?;
+        let record = RECORDS.read(host.netns_cookie)?;
+        restore(host, record)?;
         Ok(Undone::all(()))
     }
 
@@ -318,7 +324,7 @@ impl Part for Segments<'_> {
     }
 
     fn settle() -> Result<bool, Error> {
-        Ok(NOTES.are_anywhere())
+        Ok(RECORDS.are_anywhere())
     }
 
     fn verify(&self) -> Result<(), Error> {
@@ -354,7 +360,7 @@ impl Part for Segments<'_> {
                 }
             }
         }
-        let known = self.before.iter().flat_map(|note| &note.devices);
+        let known = self.before.iter().flat_map(|record| &record.devices);
         for known in known {
             // One that is gone cannot be put back.
             if let Some(program) = known.program.and_then(|id| program::open(id).ok()) {
@@ -370,12 +376,12 @@ impl Part for Segments<'_> {
             return Ok(());
         }
         let known = self.before.as_ref();
-        let known = known.and_then(|note| note.round_trips_before);
+        let known = known.and_then(|record| record.round_trips_before);
         let is_off = !self.wanted.is_empty();
         let now = is_off.then(round_trips::now).transpose()?.flatten();
         let round_trips_before = known.or(now);
-        let note = self.note(self.above_before(), round_trips_before, false);
-        NOTES.write(self.netns_cookie, &note)?;
+        let record = self.record(self.above_before(), round_trips_before, false);
+        RECORDS.write(self.netns_cookie, &record)?;
         let limits = self.above.iter();
         let limits: Vec<Request> = limits
             .map(|limit| Device::limit_segments(limit.ifindex, limit.limit))
@@ -398,11 +404,11 @@ impl Part for Segments<'_> {
                 _ => hold.attach(*who_slot, terms, program, false)?,
             }
         }
-        let done = self.note(self.above_before(), round_trips_before, true);
-        if done == note {
+        let done = self.record(self.above_before(), round_trips_before, true);
+        if done == record {
             return Ok(());
         }
-        NOTES.write(self.netns_cookie, &done)
+        RECORDS.write(self.netns_cookie, &done)
     }
 
     fn undo(&mut self, host: &mut Host) -> Vec<Error> {
@@ -414,7 +420,7 @@ impl Part for Segments<'_> {
             let place = self.place(wanted.held.ifindex);
             let hold = Hold::of_segments(&place);
             let known = self.before.as_ref();
-            let known = known.and_then(|note| note.of(&wanted.held));
+            let known = known.and_then(|record| record.of(&wanted.held));
             failures.extend(match (&wanted.step, &wanted.program, known) {
                 (Step::Stand, ..) => None,
                 (Step::Turn(Some(rules)), Some(program), Some(known)) => {
@@ -424,8 +430,8 @@ impl Part for Segments<'_> {
             });
         }
         let Some(before) = &self.before else {
-            let note = NOTES.read(self.netns_cookie).unwrap_or_default();
-            failures.extend(restore(host, note).err());
+            let record = RECORDS.read(self.netns_cookie).unwrap_or_default();
+            failures.extend(restore(host, record).err());
             return failures;
         };
         for (ifindex, program) in &self.old_programs {
@@ -447,7 +453,7 @@ impl Part for Segments<'_> {
             .map(|limit| Device::limit_segments(limit.ifindex, limit.limit))
             .collect();
         failures.extend(set_limits(host, &limits).err());
-        failures.extend(NOTES.write(self.netns_cookie, before).err());
+        failures.extend(RECORDS.write(self.netns_cookie, before).err());
         failures
     }
 
@@ -471,9 +477,9 @@ impl Part for Segments<'_> {
         if leaving.is_empty() && turns_on.is_none() {
             return Ok(());
         }
-        let note = NOTES.read::<Note>(self.netns_cookie)?;
-        let known = note.and_then(|note| note.round_trips_before);
+        let record = RECORDS.read::<Record>(self.netns_cookie)?;
+        let known = record.and_then(|record| record.round_trips_before);
         let known = known.filter(|_| turns_on.is_none());
-        NOTES.write(self.netns_cookie, &self.note(Vec::new(), known, true))
+        RECORDS.write(self.netns_cookie, &self.record(Vec::new(), known, true))
     }
 }

@@ -2,8 +2,8 @@
 
 mod error;
 pub(crate) mod lock;
-pub(crate) mod note;
 pub mod persistent;
+pub(crate) mod records;
 pub mod runtime_dir;
 pub(crate) mod source;
 pub(crate) mod store;

@@ -30,5 +30,5 @@ pub use backend::{Running, kernel};
 pub(crate) use part::{
     Stock, carriers, carries, limited, slots, verify_departure, verify_flow, verify_tree,
 };
-pub(crate) use record::{Place, RECORDS, StockRecord, salvage_all, watched};
+pub(crate) use record::{Place, RECORDS_DIR, StockRecord, salvage_all, watched};
 pub(crate) use sender::Asking;

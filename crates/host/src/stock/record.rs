@@ -22,7 +22,7 @@ use crate::{
 };
 
 /// The directory of all of them.
-pub(crate) const RECORDS: &str = "stock";
+pub(crate) const RECORDS_DIR: &str = "stock";
 
 const STOOD: &str = "stood";
 
@@ -169,7 +169,7 @@ impl Place {
         Ok(())
     }
 
-    /// Note that a tree of this device was in force. Without it a takt has died before, and the
+    /// Record that a tree of this device was in force. Without it a takt has died before, and the
     /// device is as it was.
     pub fn note_standing(&self) -> Result<(), Error> {
         runtime_dir::private_file(&self.dir().join(STOOD)).map(drop)
@@ -199,7 +199,7 @@ impl Place {
 }
 
 fn dir() -> PathBuf {
-    Path::new(DIR).join(RECORDS)
+    Path::new(DIR).join(RECORDS_DIR)
 }
 
 /// The namespaces in which links ask about the owners of sockets.

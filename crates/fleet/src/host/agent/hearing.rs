@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use takt_guard::Rate;
+use takt_keys::Rate;
 use tokio::time::{Instant, sleep};
 
 use super::{Agent, CALL_SPREAD, Engine, Heard, RETRY, spread};

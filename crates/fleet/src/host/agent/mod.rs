@@ -8,7 +8,7 @@ mod trial;
 
 use std::{future::Future, time::Duration};
 
-use takt_guard::Bucket;
+use takt_keys::Bucket;
 use tokio::{
     sync::mpsc,
     task::JoinHandle,

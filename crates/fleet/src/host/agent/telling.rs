@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use takt_guard::Rate;
+use takt_keys::Rate;
 use tokio::time::Instant;
 
 use super::{Agent, Engine, spread};

@@ -89,7 +89,7 @@ pub(crate) fn missing(
     link: u32,
     device: u32,
 ) -> Option<Writer> {
-    let stands = |writer: &Writer| writer.hook(program, link).stands_on(device);
+    let stands = |writer: &Writer| writer.hook(program, link).is_attached_to(device);
     asked_by(std::iter::once(plan)).find(|writer| !stands(writer))
 }
 
@@ -103,7 +103,7 @@ pub(crate) fn make(
 ) -> Result<(), Error> {
     for writer in asked_by(std::iter::once(plan)) {
         let hook = writer.hook(program, link);
-        if !hook.stands_on(device) {
+        if !hook.is_attached_to(device) {
             writer.load(link, Some(program), |loaded| {
                 hook.attach(loaded, device, Point::Egress)
             })?;

@@ -62,7 +62,7 @@ impl Side {
         let is_up = ports
             .iter()
             .any(|port| port.device.index == plan.receive_ifindex && port.device.up);
-        let entered = entry::of(program, link).stands_on(owner.ifindex);
+        let entered = entry::of(program, link).is_attached_to(owner.ifindex);
         Ok(Some(Self {
             index: plan.receive_link,
             ifindex: plan.receive_ifindex,

@@ -1,5 +1,5 @@
-//! What taktd does periodically for a policy. Each part runs in a thread of its own, so that
-//! parts and requests do not wait for each other.
+//! What taktd does periodically for a policy. Each service runs in a thread of its own, so that
+//! services and requests do not wait for each other.
 
 use std::{
     sync::{
@@ -16,12 +16,12 @@ use tracing::{info, warn};
 
 use crate::server::now_ns;
 
-/// How long a part's end is waited for. A part that takes longer, in a driver or a file system
+/// How long a service's end is waited for. A service that takes longer, in a driver or a file system
 /// that does not answer, ends by itself or with the process.
 const END_PATIENCE: Duration = Duration::from_millis(300);
 
 /// A periodic job.
-pub(crate) trait Part<S> {
+pub(crate) trait Service<S> {
     /// Do the next step, and return when the next one is due. A failure is retried then.
     fn step(&mut self, now_ns: u64) -> (u64, Result<(), String>);
 
@@ -33,11 +33,11 @@ pub(crate) trait Part<S> {
     fn end(&mut self) {}
 }
 
-/// Makes a part, in the part's own thread.
-pub(crate) type Make<S> = Box<dyn FnOnce() -> Box<dyn Part<S>> + Send>;
+/// Makes a service, in the service's own thread.
+pub(crate) type Make<S> = Box<dyn FnOnce() -> Box<dyn Service<S>> + Send>;
 
-/// The parts of the policy in force.
-pub(crate) struct Parts<S> {
+/// The services of the policy in force.
+pub(crate) struct Services<S> {
     /// What they are about.
     called: &'static str,
     running: Option<Running<S>>,
@@ -53,7 +53,7 @@ struct Running<S> {
     said: Vec<Arc<Mutex<Option<S>>>>,
 }
 
-impl<S: Clone + Send + 'static> Parts<S> {
+impl<S: Clone + Send + 'static> Services<S> {
     pub fn new(called: &'static str) -> Self {
         Self {
             called,
@@ -62,7 +62,11 @@ impl<S: Clone + Send + 'static> Parts<S> {
     }
 
     /// Follow this policy from now on.
-    pub fn follow(&mut self, source: Option<Source>, parts: impl FnOnce(&Policy) -> Vec<Make<S>>) {
+    pub fn follow(
+        &mut self,
+        source: Option<Source>,
+        services: impl FnOnce(&Policy) -> Vec<Make<S>>,
+    ) {
         if source.as_ref() == self.running.as_ref().map(|running| &running.source) {
             return;
         }
@@ -70,8 +74,8 @@ impl<S: Clone + Send + 'static> Parts<S> {
         self.running = source.map(|source| {
             // The same program read it when it was applied.
             let policy = parse_in(&source.folder, &source.name, &source.text);
-            let parts = policy.as_ref().map(parts).unwrap_or_default();
-            Running::start(self.called, source, parts)
+            let services = policy.as_ref().map(services).unwrap_or_default();
+            Running::start(self.called, source, services)
         });
     }
 
@@ -96,11 +100,11 @@ impl<S: Clone + Send + 'static> Parts<S> {
 }
 
 impl<S: Send + 'static> Running<S> {
-    fn start(called: &'static str, source: Source, parts: Vec<Make<S>>) -> Self {
+    fn start(called: &'static str, source: Source, services: Vec<Make<S>>) -> Self {
         let stop = Arc::new(Stop::default());
         let (mut threads, mut all_said) = (Vec::new(), Vec::new());
         let (works, at_work): (Sender<()>, _) = channel();
-        for make in parts {
+        for make in services {
             let works = works.clone();
             let stop = Arc::clone(&stop);
             let said = Arc::new(Mutex::new(None));
@@ -108,14 +112,14 @@ impl<S: Send + 'static> Running<S> {
             let run = move || {
                 // Dropped at the end, on every path.
                 let _works = works;
-                let mut part = make();
+                let mut service = make();
                 let mut problem = Problem::new(called);
                 loop {
-                    let (next_ns, result) = part.step(now_ns());
-                    *lock(&said) = part.said();
+                    let (next_ns, result) = service.step(now_ns());
+                    *lock(&said) = service.said();
                     problem.tell(result.err());
                     if stop.wait(next_ns.saturating_sub(now_ns())) {
-                        part.end();
+                        service.end();
                         return;
                     }
                 }
@@ -194,32 +198,32 @@ mod tests {
         for_ms: u64,
     }
 
-    impl Part<()> for Stuck {
+    impl Service<()> for Stuck {
         fn step(&mut self, now_ns: u64) -> (u64, Result<(), String>) {
             thread::sleep(Duration::from_millis(self.for_ms));
             (now_ns + 1_000_000_000, Ok(()))
         }
     }
 
-    fn parts(for_ms: u64) -> Parts<()> {
-        let mut parts = Parts::new("test");
+    fn services(for_ms: u64) -> Services<()> {
+        let mut services = Services::new("test");
         let source = Source {
             folder: PathBuf::new(),
             name: "policy.toml".to_owned(),
             text: String::new(),
         };
-        parts.follow(Some(source), |_| {
+        services.follow(Some(source), |_| {
             vec![Box::new(move || Box::new(Stuck { for_ms }))]
         });
-        parts
+        services
     }
 
     #[test]
     fn a_part_that_does_not_end_keeps_none_from_ending() {
         let began = Instant::now();
-        parts(60_000).end();
+        services(60_000).end();
         assert!(began.elapsed() < Duration::from_secs(10));
-        let mut prompt = parts(0);
+        let mut prompt = services(0);
         prompt.end();
         assert!(prompt.running.is_none());
     }

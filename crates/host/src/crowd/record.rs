@@ -14,13 +14,13 @@ use super::{
 use crate::{
     error::Error,
     os::{capability, namespace::netns_cookie},
-    state::{note::Notes, source::Source},
+    state::{records::Records, source::Source},
 };
 
-pub(super) const NOTES: Notes = Notes("crowd");
+pub(super) const RECORDS: Records = Records("crowd");
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Note {
+pub(crate) struct Record {
     pub next: Terms,
     /// In force until the next terms are.
     pub last: Option<Terms>,
@@ -48,7 +48,7 @@ pub(crate) struct Bounds {
     pub downloads: bool,
 }
 
-impl Note {
+impl Record {
     /// The terms in force, if the kernel's are of this generation.
     pub fn in_force(&self, generation: Option<u32>) -> Option<&Terms> {
         [Some(&self.next), self.last.as_ref()]
@@ -59,19 +59,21 @@ impl Note {
 }
 
 /// The record of a namespace, and the generation of its terms in the kernel.
-pub(super) fn look(netns_cookie: u64) -> Result<(Option<Note>, Option<u32>), Error> {
-    let note = NOTES.read(netns_cookie)?;
+pub(super) fn look(netns_cookie: u64) -> Result<(Option<Record>, Option<u32>), Error> {
+    let record = RECORDS.read(netns_cookie)?;
     let generation = match Crowd::for_namespace(netns_cookie)? {
-        Some(crowd) if note.is_some() => crowd.generation()?,
+        Some(crowd) if record.is_some() => crowd.generation()?,
         _ => None,
     };
-    Ok((note, generation))
+    Ok((record, generation))
 }
 
 /// The policy with `[crowd]` in force in a network namespace, if there is one.
 pub(super) fn in_force(netns_cookie: u64) -> Result<Option<Source>, Error> {
-    let (note, generation) = look(netns_cookie)?;
-    let terms = note.as_ref().and_then(|note| note.in_force(generation));
+    let (record, generation) = look(netns_cookie)?;
+    let terms = record
+        .as_ref()
+        .and_then(|record| record.in_force(generation));
     Ok(terms.map(|terms| terms.source.clone()))
 }
 
@@ -83,18 +85,18 @@ pub fn applied_crowd() -> Result<Option<Source>, Error> {
 
 /// Whether this namespace has a record, whatever is in the kernel.
 pub(crate) fn is_here(netns_cookie: u64) -> Result<bool, Error> {
-    Ok(NOTES.read::<Note>(netns_cookie)?.is_some())
+    Ok(RECORDS.read::<Record>(netns_cookie)?.is_some())
 }
 
 /// Whether another living namespace has one.
 pub(crate) fn is_elsewhere(netns_cookie: u64) -> bool {
-    NOTES.are_elsewhere(netns_cookie)
+    RECORDS.are_elsewhere(netns_cookie)
 }
 
 /// Make the records usable for taking back what they are about. Without this namespace's it is
 /// not known what was there before: the kernel's own default is the best guess.
 pub(crate) fn salvage(netns_cookie: u64) -> Result<(), Error> {
-    if !NOTES.salvage::<Note>(netns_cookie)? {
+    if !RECORDS.salvage::<Record>(netns_cookie)? {
         return Ok(());
     }
     if default::read()? == TAKT {
@@ -135,12 +137,12 @@ mod tests {
     #[test]
     fn the_kernel_says_which_terms_are_in_force() {
         let in_force = |next: &Terms, last: Option<&Terms>, generation| {
-            let note = Note {
+            let record = Record {
                 next: next.clone(),
                 last: last.cloned(),
                 before: None,
             };
-            note.in_force(generation).map(|terms| terms.generation)
+            record.in_force(generation).map(|terms| terms.generation)
         };
         let (first, second) = (terms(1, true), terms(2, true));
         assert_eq!(in_force(&first, None, None), None);

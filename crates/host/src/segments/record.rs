@@ -6,17 +6,17 @@ use takt_planner::flow::SocketRates;
 use super::above::Limit;
 use crate::{
     error::Error,
-    state::{note::Notes, source::Source},
+    state::{records::Records, source::Source},
 };
 
 /// The directory of the records.
-pub(crate) const RECORDS: &str = "segments";
+pub(crate) const RECORDS_DIR: &str = "segments";
 
-pub(super) const NOTES: Notes = Notes(RECORDS);
+pub(super) const RECORDS: Records = Records(RECORDS_DIR);
 
 /// Of a namespace.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Note {
+pub(super) struct Record {
     pub devices: Vec<Held>,
     /// Those above the devices of links.
     pub above: Vec<Limit>,
@@ -39,5 +39,5 @@ pub(super) struct Held {
 
 /// Make the records usable for taking back what they are about.
 pub(crate) fn salvage(netns_cookie: u64) -> Result<(), Error> {
-    NOTES.salvage::<Note>(netns_cookie).map(drop)
+    RECORDS.salvage::<Record>(netns_cookie).map(drop)
 }

@@ -3,16 +3,16 @@
 use serde::{Deserialize, Serialize};
 
 use super::merged::Merged;
-use crate::{error::Error, state::note::Notes};
+use crate::{error::Error, state::records::Records};
 
 /// The directory of the records.
-pub(crate) const RECORDS: &str = "downloads";
+pub(crate) const RECORDS_DIR: &str = "downloads";
 
-pub(super) const NOTES: Notes = Notes(RECORDS);
+pub(super) const RECORDS: Records = Records(RECORDS_DIR);
 
 /// Of a namespace: all that is redirected, or may be.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Note {
+pub(super) struct Record {
     pub downloads: Vec<Redirected>,
 }
 
@@ -30,5 +30,5 @@ pub(super) struct Redirected {
 
 /// Make the records usable for taking back what they are about.
 pub(crate) fn salvage(netns_cookie: u64) -> Result<(), Error> {
-    NOTES.salvage::<Note>(netns_cookie).map(drop)
+    RECORDS.salvage::<Record>(netns_cookie).map(drop)
 }

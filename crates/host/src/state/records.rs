@@ -15,7 +15,7 @@ use crate::{
 };
 
 /// The files of one section, by its name.
-pub(crate) struct Notes(pub &'static str);
+pub(crate) struct Records(pub &'static str);
 
 /// A record of a namespace.
 #[derive(Serialize, Deserialize)]
@@ -23,20 +23,20 @@ struct OfNamespace<T> {
     /// The namespace's number, to find out whether it still exists.
     inode: u64,
     #[serde(flatten)]
-    note: T,
+    record: T,
 }
 
-impl Notes {
+impl Records {
     pub fn read<T: DeserializeOwned>(&self, netns_cookie: u64) -> Result<Option<T>, Error> {
         let found = self.store::<T>().read(netns_cookie)?;
-        Ok(found.map(|found| found.note))
+        Ok(found.map(|found| found.record))
     }
 
     /// The file of this thread's namespace.
-    pub fn write<T: Serialize>(&self, netns_cookie: u64, note: &T) -> Result<(), Error> {
+    pub fn write<T: Serialize>(&self, netns_cookie: u64, record: &T) -> Result<(), Error> {
         let inode = namespace::own().map_err(OsError::file(namespace::OWN))?;
         let store = self.store();
-        let written = store.write(netns_cookie, &OfNamespace { inode, note });
+        let written = store.write(netns_cookie, &OfNamespace { inode, record });
         written.inspect_err(|_| store.leave_empty())
     }
 
