@@ -128,7 +128,7 @@ mod tests {
         }
         for bad in ["loud", "takt_daemon=loud", "takt_daemon", "=,=", ","] {
             let told = parse(bad.to_owned()).unwrap_err().to_string();
-            assert!(told.starts_with(&format!("TAKT_LOG={bad} is no filter")));
+            assert!(told.starts_with(&format!("TAKT_LOG={bad} is not a filter")));
         }
     }
 

@@ -60,7 +60,7 @@ pub enum BadSelector {
     TooLong,
     /// No operator.
     #[error(
-        "{0:?} is no term: write LABEL=VALUE, LABEL=ONE|OTHER, LABEL!=VALUE or LABEL>=VERSION, \
+        "{0:?} is not a term: write LABEL=VALUE, LABEL=ONE|OTHER, LABEL!=VALUE or LABEL>=VERSION, \
          with commas between terms, or `{ALL}` for all hosts"
     )]
     NoTerm(String),

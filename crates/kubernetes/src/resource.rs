@@ -293,7 +293,7 @@ mod tests {
         let there = std::fs::read_to_string(file).unwrap_or_default();
         assert_eq!(
             there, generated,
-            "takt-kubernetes crd > packaging/kubernetes/crd.generated.json makes it anew"
+            "takt-kubernetes crd > packaging/kubernetes/crd.generated.json recreates it"
         );
         assert_eq!(TaktPolicy::crd().spec.group, GROUP);
     }

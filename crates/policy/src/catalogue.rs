@@ -250,7 +250,7 @@ blank. A bare number is refused: tc would read it as bits per second, others as 
 ";
 RateNotPositive = "takt::policy::rate_not_positive": "
 A rate is what a class may send, so it must be positive. A class at rate zero would hold its
-packets for ever. To keep traffic back, give its class a low rate or priority = \"background\"; to
+packets forever. To keep traffic back, give its class a low rate or priority = \"background\"; to
 stop it, use a firewall.
 ";
 OutOfRange = "takt::policy::out_of_range": "
@@ -548,7 +548,7 @@ The file is there, but the operating system would not let Takt read it; the mess
 ";
 NotUtf8 = "takt::file::not_utf8": "
 TOML is UTF-8 text, and this file has bytes that are not. Most often it was saved in Latin-1 or
-UTF-16 (`file NAME` tells), or it is no text at all. To convert it:
+UTF-16 (`file NAME` tells), or it is not text at all. To convert it:
 
     iconv -f LATIN1 -t UTF-8 old.toml > new.toml
 ";

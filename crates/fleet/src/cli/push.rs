@@ -80,7 +80,7 @@ pub async fn run(common: &Common, push: args::Push) -> Result<Exit, Error> {
     if push.detach || push.unseen {
         let value = json!({ "ok": true, "revision": number, "to": to, "ended": null });
         print(output, &value, || {
-            format!("takt fleet resume --to '{to}' goes on after the first wave\n")
+            format!("takt fleet resume --to '{to}' continues after the first wave\n")
         });
         return Ok(Exit::Done);
     }
@@ -110,7 +110,7 @@ pub async fn pause(common: &Common, to: Option<&Selector>) -> Result<Exit, Error
     let number = current.revision.number;
     let value = json!({ "ok": true, "revision": number, "to": to, "paused": true });
     print(common.output, &value, || {
-        format!("{to}: paused by revision {number}; takt fleet resume goes on\n")
+        format!("{to}: paused by revision {number}; takt fleet resume continues\n")
     });
     Ok(Exit::Done)
 }

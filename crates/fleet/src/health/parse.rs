@@ -183,7 +183,7 @@ impl<'a> Parser<'a> {
         let number = self.take(is_number);
         if !number.is_empty() {
             let Ok(value) = number.parse::<f64>() else {
-                return self.fail("this is no number");
+                return self.fail("this is not a number");
             };
             let share = if self.sign("%") { 100.0 } else { 1.0 };
             return Ok((Node::Number(value / share), Kind::Number));

@@ -57,8 +57,8 @@ impl Roster {
                 Some(format!("there are more than {HOSTS_MAX} hosts"))
             }
             Ok((key, _)) if !memory.is_own(id, key) => Some(format!(
-                "key {key} signed it, and not the host's; if it was installed anew: takt fleet \
-                 forget {id}"
+                "key {key} signed it, and not the host's; if it was reinstalled: \
+                 takt fleet forget {id}"
             )),
             Ok(_) => None,
         };

@@ -17,7 +17,7 @@ pub(super) fn check(crowd: &ReadCrowd, links: &[ReadLink], findings: &mut Findin
     let device = &crowd.device;
     let error = Diagnostic::error(
         Code::UnknownLink,
-        format!("an access point thins in the queue of its link, and `{device}` is no link"),
+        format!("an access point thins in the queue of its link, and `{device}` is not a link"),
         format!("add it, [link.\"{device}\"] with its rate, or take access_point out"),
     );
     let error = error.at(&crowd.device_span, "no link");

@@ -23,7 +23,7 @@ pub(crate) fn parse(text: &str) -> Result<Mark, Fault> {
     if mask == 0 {
         return Err(Fault::new(
             Code::BadValue,
-            format!("the mark `{text}` looks at no bit, so it holds for every packet"),
+            format!("the mark `{text}` has an empty mask, so it matches every packet"),
             "leave mark out, or name the bits to look at in the mask",
         ));
     }

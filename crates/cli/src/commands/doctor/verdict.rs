@@ -154,7 +154,7 @@ pub fn text(verdicts: &[Verdict], policy: Option<&Result<Backends, String>>) -> 
             let _ = write!(text, "{POLICY}, {}", backends.text());
         }
         Some(Err(errors)) => {
-            let _ = writeln!(text, "{POLICY} is no valid policy:\n{errors}");
+            let _ = writeln!(text, "{POLICY} is not a valid policy:\n{errors}");
         }
     }
     text

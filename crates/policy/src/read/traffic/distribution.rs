@@ -76,7 +76,7 @@ fn histogram(key: &str, array: &[Spanned<DeValue>]) -> Result<Distribution, Faul
     let refuse = |problem: &str| {
         Err(Fault::new(
             Code::BadValue,
-            format!("{key} is no histogram: {problem}"),
+            format!("{key} is not a histogram: {problem}"),
             format!(
                 "write up to {BUCKETS_MAX} pairs of a time and how often it came, times \
                  ascending: {key} = [[\"1us\", 900], [\"5us\", 100]]"
