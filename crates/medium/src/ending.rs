@@ -88,9 +88,10 @@ impl Medium {
     /// The receiver of a node's frames, which are no broadcast.
     fn receiver(&self, sender: usize) -> usize {
         let access_point = usize::from(Self::ACCESS_POINT.0);
-        match sender == access_point {
-            true => self.peer(sender).unwrap_or(access_point),
-            false => access_point,
+        if sender == access_point {
+            self.peer(sender).unwrap_or(access_point)
+        } else {
+            access_point
         }
     }
 

@@ -236,9 +236,10 @@ impl Medium {
 
     /// No action comes before this time unless there is another input; `None`: none ever.
     pub fn wake_ns(&self) -> Option<u64> {
-        match self.actions.is_empty() {
-            true => self.next_outcome_ns(),
-            false => Some(self.now_ns),
+        if self.actions.is_empty() {
+            self.next_outcome_ns()
+        } else {
+            Some(self.now_ns)
         }
     }
 

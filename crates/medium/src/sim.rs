@@ -253,9 +253,10 @@ impl<Q: Queue> Simulation<Q> {
             return Some(packet);
         }
         let to = Receiver::Node(self.access_to);
-        match self.medium.has_room(access_point, to) {
-            true => self.access_queue.dequeue_for(self.access_to),
-            false => None,
+        if self.medium.has_room(access_point, to) {
+            self.access_queue.dequeue_for(self.access_to)
+        } else {
+            None
         }
     }
 

@@ -101,12 +101,11 @@ impl Case {
     /// With Takt, or with a heap.
     fn prepare(&self, has_heap: bool) -> Bench {
         let setup = self.setup();
-        let qdisc: Box<dyn Qdisc> = match has_heap {
-            true => {
-                let flow_bps = LINK_BPS / u64::from(self.flows);
-                Box::new(Heap::new(LINK_BPS, flow_bps, self.flows as usize, 0))
-            }
-            false => Box::new(Takt::new(setup.tables.clone())),
+        let qdisc: Box<dyn Qdisc> = if has_heap {
+            let flow_bps = LINK_BPS / u64::from(self.flows);
+            Box::new(Heap::new(LINK_BPS, flow_bps, self.flows as usize, 0))
+        } else {
+            Box::new(Takt::new(setup.tables.clone()))
         };
         let mut bench = Bench {
             qdisc,

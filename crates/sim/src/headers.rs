@@ -38,9 +38,10 @@ pub(crate) fn key(headers: &Match, index: u32, questions: &Questions) -> takt_ke
         who: who(headers, questions),
         ..takt_key::default()
     };
-    let (usual_src, usual_dst) = match is_v6 {
-        true => (IpAddr::from(SRC_V6), IpAddr::from(DST_V6)),
-        false => (IpAddr::from(SRC_V4), IpAddr::from(DST_V4)),
+    let (usual_src, usual_dst) = if is_v6 {
+        (IpAddr::from(SRC_V6), IpAddr::from(DST_V6))
+    } else {
+        (IpAddr::from(SRC_V4), IpAddr::from(DST_V4))
     };
     if has_ports(proto) {
         key.has_ports = 1;

@@ -203,9 +203,10 @@ impl Setup {
                 for index in 0..source.flows {
                     let key = headers::key(&source.headers, index, questions);
                     let number = self.flows.len() as u64 + 1;
-                    let (socket, task_prio) = match source.is_forwarded {
-                        true => (0, 0),
-                        false => (number, tasks::priority(source.nice)),
+                    let (socket, task_prio) = if source.is_forwarded {
+                        (0, 0)
+                    } else {
+                        (number, tasks::priority(source.nice))
                     };
                     self.flows.push(Flow {
                         socket,

@@ -49,9 +49,10 @@ impl Tasks {
     pub fn turn(&mut self, at: usize) -> u64 {
         let task = &mut self.tasks[at];
         task.wants = !task.wants;
-        let mean_ns = match task.wants {
-            true => task.terms.work_ns,
-            false => task.terms.rest_ns,
+        let mean_ns = if task.wants {
+            task.terms.work_ns
+        } else {
+            task.terms.rest_ns
         };
         task.random.exponential_ns(mean_ns).max(1)
     }

@@ -51,11 +51,12 @@ pub(super) fn calibrate(program: BorrowedFd<'_>) {
 fn measure(cpu: usize, program: BorrowedFd<'_>, beside_another: bool) -> nix::Result<()> {
     // Each ends when the other has: nothing is written.
     let (until_measured, measures) = pipe2(OFlag::O_CLOEXEC | OFlag::O_NONBLOCK)?;
-    let other = match beside_another {
-        true => Some(start(cpu, [until_measured.as_raw_fd()], || {
+    let other = if beside_another {
+        Some(start(cpu, [until_measured.as_raw_fd()], || {
             spin(&until_measured);
-        })?),
-        false => None,
+        })?)
+    } else {
+        None
     };
     let uses = [measures.as_raw_fd(), program.as_raw_fd()];
     let measuring = start(cpu, uses, || take_turns(program));

@@ -113,12 +113,13 @@ impl Change {
             key: key.clone(),
         });
         let displaced = displaced.collect();
-        let change = match next.is_empty() {
-            true => Self {
+        let change = if next.is_empty() {
+            Self {
                 action: Some(BeatsAction::Unloaded),
                 ..Self::nothing(None, None)
-            },
-            false => Self::to(next, None, before)?,
+            }
+        } else {
+            Self::to(next, None, before)?
         };
         Ok(Self {
             displaced,

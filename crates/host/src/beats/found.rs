@@ -56,9 +56,10 @@ pub(crate) fn running() -> Result<(Option<Scheduler>, Option<BeatsRecord>), Erro
 /// The kernel runs one such scheduler at a time: refuse if another program loaded it.
 pub(crate) fn refuse_other_scheduler() -> Result<(), Error> {
     let is_ours = BEATS.is_pinned()?;
-    let kernel = match is_ours {
-        true => Kernel::ask(),
-        false => Kernel::without_ours(),
+    let kernel = if is_ours {
+        Kernel::ask()
+    } else {
+        Kernel::without_ours()
     };
     match kernel.runs() {
         Some(name) if name != NAME || !is_ours => Err(BeatsError::OtherScheduler { name }.into()),

@@ -82,9 +82,10 @@ fn task_params(task: &Task, placement: &Placement, first_member: u32) -> takt_ta
         },
         // Within a period, so it fits.
         end_ns: pieces.iter().map(|piece| piece.end_ns).max().unwrap_or(0) as u32,
-        lead_max_ns: match task.lead_auto {
-            true => task.lead_ns as u32,
-            false => 0,
+        lead_max_ns: if task.lead_auto {
+            task.lead_ns as u32
+        } else {
+            0
         },
         pad: 0,
     }
@@ -98,9 +99,10 @@ fn slots(table: &CpuTable, beats: &Beats, ids: &TaskIds) -> Box<takt_table> {
     for (entry, slot) in image.slots.iter_mut().zip(&table.slots) {
         let task = &beats.tasks[slot.demand];
         // Only a task's first piece has a lead.
-        let lead_ns = match slot.beat_ns > slot.begin_ns {
-            true => task.lead_ns as u32,
-            false => 0,
+        let lead_ns = if slot.beat_ns > slot.begin_ns {
+            task.lead_ns as u32
+        } else {
+            0
         };
         *entry = takt_slot {
             release_ns: slot.beat_ns - lead_ns,

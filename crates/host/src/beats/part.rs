@@ -32,9 +32,10 @@ impl Tasks {
     pub fn decide(policy: Option<(&Beats, &Source)>, netns_cookie: u64) -> Result<Self, Refusal> {
         let Some(found) = Found::look()? else {
             let next = Roster::of_policy(policy, netns_cookie, None);
-            return Ok(Self(match BEATS.is_pinned()? {
-                true => Change::in_the_place_of(next, BeatsRecord::newest()?)?,
-                false => Change::to(next, None, None)?,
+            return Ok(Self(if BEATS.is_pinned()? {
+                Change::in_the_place_of(next, BeatsRecord::newest()?)?
+            } else {
+                Change::to(next, None, None)?
             }));
         };
         if found.is_elsewhere(netns_cookie) {

@@ -174,9 +174,12 @@ impl<'a> Joined<'a> {
         let mut placements = planned.placements.iter().cloned();
         let tasks = roster.beats.tasks.iter();
         let placed = tasks
-            .map(|task| match roster.ad_hoc.contains_key(&task.name) {
-                true => None,
-                false => placements.next(),
+            .map(|task| {
+                if roster.ad_hoc.contains_key(&task.name) {
+                    None
+                } else {
+                    placements.next()
+                }
             })
             .collect();
         Self {

@@ -89,9 +89,10 @@ impl Control {
             self.good_periods = 0;
             if self.rate > 0 {
                 self.rate -= 1;
-                self.threshold = match self.is_trying {
-                    true => (self.threshold * 2).min(self.rules.threshold_max),
-                    false => THRESHOLD_MIN,
+                self.threshold = if self.is_trying {
+                    (self.threshold * 2).min(self.rules.threshold_max)
+                } else {
+                    THRESHOLD_MIN
                 };
             }
             self.is_trying = false;
@@ -101,9 +102,10 @@ impl Control {
     }
 
     pub fn attempt(&self, failures: u32) -> usize {
-        match self.rules.chain {
-            true => Chain::down_from(self.rate, 1).rate(failures),
-            false => self.rate,
+        if self.rules.chain {
+            Chain::down_from(self.rate, 1).rate(failures)
+        } else {
+            self.rate
         }
     }
 

@@ -162,9 +162,10 @@ mod tests {
             for is_acknowledged in outcomes {
                 let before = arf.rate();
                 arf.sent(is_acknowledged);
-                let range = match is_acknowledged {
-                    true => before..=(before + 1).min(7),
-                    false => before.saturating_sub(1)..=before,
+                let range = if is_acknowledged {
+                    before..=(before + 1).min(7)
+                } else {
+                    before.saturating_sub(1)..=before
                 };
                 prop_assert!(range.contains(&arf.rate()));
             }

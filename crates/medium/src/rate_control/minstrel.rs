@@ -113,9 +113,10 @@ impl RateState {
         }
         (self.attempts, self.successes) = (0, 0);
         let is_hopeless = self.probability < TENTH;
-        self.throughput = match is_hopeless {
-            true => 0,
-            false => u64::from(self.probability) * 1_000_000_000 / self.air_ns,
+        self.throughput = if is_hopeless {
+            0
+        } else {
+            u64::from(self.probability) * 1_000_000_000 / self.air_ns
         };
         if is_hopeless || self.probability > NEARLY_ONE {
             self.samples_left = Some(SAMPLE_LIMIT);
@@ -231,9 +232,10 @@ impl Control {
                 second = index;
             }
             // Among rates that are nearly sure the fastest; otherwise the surest.
-            let is_surer = match rate.probability >= NEARLY_ONE {
-                true => rate.throughput >= throughput(&surest),
-                false => rate.probability >= self.rates[surest].probability,
+            let is_surer = if rate.probability >= NEARLY_ONE {
+                rate.throughput >= throughput(&surest)
+            } else {
+                rate.probability >= self.rates[surest].probability
             };
             if is_surer {
                 surest = index;

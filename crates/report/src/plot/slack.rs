@@ -7,7 +7,7 @@ use super::marker::{colour, marker};
 use super::scale::{LogScale, round_step};
 use super::{Figure, WIDTH, decades, line, px, svg, text};
 use crate::rows::{Report, Row};
-use crate::units::{number, time};
+use crate::units::time;
 use crate::view::{Case, plotted_cases, schedulers};
 
 const HEIGHT: f64 = 430.0;

@@ -122,9 +122,10 @@ impl Flows {
             arrivals: Arc::from(flow.arrivals),
         });
         let flows: Vec<Captured> = flows.collect();
-        match flows.is_empty() {
-            true => Err(Problem::Empty),
-            false => Ok(flows),
+        if flows.is_empty() {
+            Err(Problem::Empty)
+        } else {
+            Ok(flows)
         }
     }
 }

@@ -78,10 +78,11 @@ pub(super) fn read(
 fn refill(reader: &mut dyn PcapReaderIterator, after: u64) -> Result<(), Problem> {
     let had = reader.data().len();
     reader.refill().map_err(|_| Problem::Unreadable)?;
-    match reader.data().len() > had || reader.reader_exhausted() {
-        true => Ok(()),
+    if reader.data().len() > had || reader.reader_exhausted() {
+        Ok(())
+    } else {
         // The buffer is full, and still is not a record.
-        false => Err(Problem::Malformed { after }),
+        Err(Problem::Malformed { after })
     }
 }
 
@@ -151,9 +152,10 @@ impl Interface {
         Self {
             // The upper half says how long checksums are.
             link_type: header.network.0 & 0xffff,
-            ticks_per_s: match header.is_nanosecond_precision() {
-                true => 1_000_000_000,
-                false => 1_000_000,
+            ticks_per_s: if header.is_nanosecond_precision() {
+                1_000_000_000
+            } else {
+                1_000_000
             },
             offset_s: 0,
         }

@@ -80,8 +80,9 @@ pub enum Output {
 fn duration(text: &str) -> Result<u64, String> {
     const RANGE_NS: std::ops::RangeInclusive<u64> = 1_000..=86_400_000_000_000;
     let duration_ns = takt_policy::parse_duration(text)?;
-    match RANGE_NS.contains(&duration_ns) {
-        true => Ok(duration_ns),
-        false => Err("a duration goes from 1us to 86400s".to_owned()),
+    if RANGE_NS.contains(&duration_ns) {
+        Ok(duration_ns)
+    } else {
+        Err("a duration goes from 1us to 86400s".to_owned())
     }
 }

@@ -212,9 +212,10 @@ fn rate_error_ppm(
     collector: &Collector,
     at: u32,
 ) -> Option<f64> {
-    let clocks = match class.per_flow {
-        true => setup.flows_of(class.id),
-        false => 1,
+    let clocks = if class.per_flow {
+        setup.flows_of(class.id)
+    } else {
+        1
     };
     let target_bps = class.pace_bps? as f64 * clocks as f64;
     let wants_more = figures.offered_bps >= target_bps || setup.is_greedy(class.id);

@@ -28,12 +28,13 @@ impl Fifo {
 
 impl Qdisc for Fifo {
     fn enqueue(&mut self, packet: Packet, _: &Flow, _: u64, losses: &mut Vec<Loss>) {
-        match self.queue.len() < self.limit_packets {
-            true => self.queue.push_back(packet),
-            false => losses.push(Loss {
+        if self.queue.len() < self.limit_packets {
+            self.queue.push_back(packet)
+        } else {
+            losses.push(Loss {
                 packet,
                 why: Why::QueueFull,
-            }),
+            })
         }
     }
 

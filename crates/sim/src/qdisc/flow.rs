@@ -60,9 +60,10 @@ impl SocketRates {
         let (Ok(at), TCP, 1..) = (at, flow.key.proto, flow.socket) else {
             return 0;
         };
-        let ip_bytes = match u32::from(flow.key.family) == TAKT_FAMILY_IPV6 {
-            true => 40,
-            false => 20,
+        let ip_bytes = if u32::from(flow.key.family) == TAKT_FAMILY_IPV6 {
+            40
+        } else {
+            20
         };
         let payload = packet
             .bytes

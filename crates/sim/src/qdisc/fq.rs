@@ -247,10 +247,11 @@ impl Qdisc for Fq {
             }
             let Some(&first) = queue.packets.front() else {
                 list.pop_front();
-                match is_new {
+                if is_new {
                     // Old flows are not to starve.
-                    true => self.old.push_back(at),
-                    false => queue.place = Place::Detached(now_ns),
+                    self.old.push_back(at)
+                } else {
+                    queue.place = Place::Detached(now_ns);
                 }
                 continue;
             };

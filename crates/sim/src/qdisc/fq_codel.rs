@@ -177,9 +177,10 @@ impl Qdisc for FqCodel {
             // A new flow that was emptied waits for the old ones, or it would go first every time.
             let list = if is_new { &mut self.new } else { &mut self.old };
             list.pop_front();
-            match is_new && !self.old.is_empty() {
-                true => self.old.push_back(at),
-                false => self.queues[at].is_listed = false,
+            if is_new && !self.old.is_empty() {
+                self.old.push_back(at)
+            } else {
+                self.queues[at].is_listed = false;
             }
         }
     }

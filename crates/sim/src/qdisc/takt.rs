@@ -81,9 +81,10 @@ impl Qdisc for Takt {
         };
         if self.reads_ecn {
             self.mark(&mut packet, flow);
-            arrival.ecn = match packet.is_marked {
-                true => TAKT_ECN_CE,
-                false => flow.ecn,
+            arrival.ecn = if packet.is_marked {
+                TAKT_ECN_CE
+            } else {
+                flow.ecn
             };
         }
         match self.port.push(&self.plan, arrival) {

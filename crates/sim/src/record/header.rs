@@ -44,9 +44,10 @@ pub(super) fn frames(
         .as_ref()
         .is_some_and(|frame| bytes > longest_bytes && frame.key.proto != TCP);
     // A frame has room for payload: the longest is 590 bytes or more.
-    let room = match is_split {
-        true => longest_bytes.saturating_sub(headers).max(1),
-        false => u32::MAX,
+    let room = if is_split {
+        longest_bytes.saturating_sub(headers).max(1)
+    } else {
+        u32::MAX
     };
     let mut left = bytes.saturating_sub(headers);
     let mut is_first = true;
@@ -57,10 +58,7 @@ pub(super) fn frames(
         let payload = left.min(room);
         left -= payload;
         let mut frame = frame.clone()?;
-        frame.bytes = match is_split {
-            true => headers + payload,
-            false => bytes,
-        };
+        frame.bytes = if is_split { headers + payload } else { bytes };
         Some(frame)
     })
 }

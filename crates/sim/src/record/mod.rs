@@ -237,10 +237,7 @@ fn frame_bytes(mtu_bytes: u32) -> u32 {
 
 /// What a packet did on the device.
 fn way(incoming: bool) -> &'static str {
-    match incoming {
-        true => "came in on",
-        false => "left",
-    }
+    if incoming { "came in on" } else { "left" }
 }
 
 fn traffic_file(terms: &RecordTerms, capture: &Path, frame_bytes: u32, packets: u64) -> String {

@@ -113,9 +113,10 @@ impl Tcp {
         {
             self.sender.time_out(now_ns);
         }
-        let sent = match self.may_queue() {
-            true => self.sender.send(now_ns),
-            false => Send::Nothing,
+        let sent = if self.may_queue() {
+            self.sender.send(now_ns)
+        } else {
+            Send::Nothing
         };
         let timeout_ns = self.sender.timeout_ns().unwrap_or(u64::MAX);
         match sent {

@@ -129,9 +129,10 @@ fn set_to(beats: Option<&Beats>) -> Result<(), Error> {
         return Ok(());
     }
     next.settings.retain(|setting| !refused.contains(setting));
-    match next.settings.is_empty() {
-        true => store().discard(NAME),
-        false => store().write(NAME, &next),
+    if next.settings.is_empty() {
+        store().discard(NAME)
+    } else {
+        store().write(NAME, &next)
     }
 }
 

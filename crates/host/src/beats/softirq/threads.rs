@@ -69,9 +69,10 @@ pub(crate) fn examine() -> NetworkThreads {
     });
     NetworkThreads {
         devices: devices.collect(),
-        backlog: match has_backlog_threads() {
-            true => Backlog::Threads,
-            false => without_threads(&crate::release()),
+        backlog: if has_backlog_threads() {
+            Backlog::Threads
+        } else {
+            without_threads(&crate::release())
         },
     }
 }
@@ -101,9 +102,10 @@ fn without_threads(release: &str) -> Backlog {
         .split(|c: char| !c.is_ascii_digit())
         .map(|number| number.parse::<u32>().unwrap_or(0));
     let version = (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0));
-    match version >= (6, 10) {
-        true => Backlog::Argument,
-        false => Backlog::Interrupts,
+    if version >= (6, 10) {
+        Backlog::Argument
+    } else {
+        Backlog::Interrupts
     }
 }
 

@@ -185,9 +185,10 @@ fn status(
         period: task.period_ns,
         budget_ns: task.budget_ns,
         offset_ns: pieces.first().map_or(0, |piece| piece.beat_ns),
-        lead_ns: match task.lead_auto {
-            true => Lead(state.lead).ns(task.lead_ns as u32).into(),
-            false => task.lead_ns,
+        lead_ns: if task.lead_auto {
+            Lead(state.lead).ns(task.lead_ns as u32).into()
+        } else {
+            task.lead_ns
         },
         lead_max_ns: task.lead_auto.then_some(task.lead_ns),
         pieces,

@@ -28,8 +28,8 @@ const fn ms(ms: u64) -> Duration {
 
 impl Extent {
     pub fn of(short: bool) -> Self {
-        match short {
-            true => Self {
+        if short {
+            Self {
                 short,
                 storm: ms(400),
                 switches: ms(200),
@@ -38,8 +38,9 @@ impl Extent {
                 overrun: ms(400),
                 group: ms(400),
                 throughput: ms(200),
-            },
-            false => Self {
+            }
+        } else {
+            Self {
                 short,
                 // Two thousand periods of the four threads together.
                 storm: ms(20_000),
@@ -50,7 +51,7 @@ impl Extent {
                 // Twenty thousand periods.
                 group: ms(20_000),
                 throughput: ms(10_000),
-            },
+            }
         }
     }
 

@@ -29,9 +29,10 @@ pub fn measure(
     length: Duration,
 ) -> Result<Metrics> {
     let cast = vec![
-        match yields {
-            true => stage::beats(contender, beats),
-            false => without_end(contender, beats),
+        if yields {
+            stage::beats(contender, beats)
+        } else {
+            without_end(contender, beats)
         },
         stage::ordinary(watched()),
     ];

@@ -24,9 +24,10 @@ pub fn case(load: Load, threaded: bool) -> String {
         Load::Rate(rate) => rate.to_string(),
         Load::Saturated => load.name(),
     };
-    match threaded {
-        false => format!("storm-{load}"),
-        true => format!("storm-{load}-threaded"),
+    if threaded {
+        format!("storm-{load}-threaded")
+    } else {
+        format!("storm-{load}")
     }
 }
 

@@ -79,9 +79,10 @@ impl<'lab> Turn<'lab> {
                 continue;
             }
             let policy = self.contender.policy(&beats);
-            self.prepare(match threaded {
-                true => policy,
-                false => policy.as_deref().map(policy::without_network_threads),
+            self.prepare(if threaded {
+                policy
+            } else {
+                policy.as_deref().map(policy::without_network_threads)
             })?;
             outside::set_threaded(threaded)?;
             outside::rank_threads(self.contender.network_class())?;

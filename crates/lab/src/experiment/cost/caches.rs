@@ -42,9 +42,10 @@ const PACKETS: &str = "packets";
 
 pub fn run(bench: &Bench) -> Result<Vec<Row>> {
     let _misled = pair::drop_on_arrival()?;
-    let cases = match bench.short {
-        true => AtOnce::of(&CLASSES[..1], &FLOWS[..1]),
-        false => AtOnce::of(&CLASSES, &FLOWS),
+    let cases = if bench.short {
+        AtOnce::of(&CLASSES[..1], &FLOWS[..1])
+    } else {
+        AtOnce::of(&CLASSES, &FLOWS)
     };
     let mut waiting = waiting::with_classes();
     if bench.short {

@@ -130,16 +130,20 @@ impl Cell {
 
     /// From the first taktd's start until the weights are set.
     fn preparation(&self) -> Duration {
-        match self.contender.is_reported() {
-            true => CLIENTS_START,
-            false => PREPARATION,
+        if self.contender.is_reported() {
+            CLIENTS_START
+        } else {
+            PREPARATION
         }
     }
 
     fn script(&self, folder: &Path) -> Script {
-        let measured_every = |interval| match self.contender.is_reported() {
-            true => clients::measured_every(interval),
-            false => interval,
+        let measured_every = |interval| {
+            if self.contender.is_reported() {
+                clients::measured_every(interval)
+            } else {
+                interval
+            }
         };
         Script {
             profile: self.profile.to_owned(),

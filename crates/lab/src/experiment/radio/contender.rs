@@ -119,12 +119,13 @@ impl Contender {
                 "weight = \"pw\"\npoints = [[0, 0.0], [4, 0.2], [10, 0.8], [14, 1.0]]\n".to_owned()
             }
         };
-        let source = match self.is_reported() {
-            true => format!("key_file = {:?}", clients::key(folder).display()),
-            false => format!(
+        let source = if self.is_reported() {
+            format!("key_file = {:?}", clients::key(folder).display())
+        } else {
+            format!(
                 "source = \"file\"\nfile = {:?}",
                 clients::snr(folder).display()
-            ),
+            )
         };
         let radio = self.told_every().map(|interval| {
             let ms = interval.as_millis();

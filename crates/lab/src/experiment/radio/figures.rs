@@ -129,9 +129,10 @@ fn intervals_bps(record: &Record) -> impl ExactSizeIterator<Item = f64> {
 pub fn jain(rates: &[f64]) -> f64 {
     let sum: f64 = rates.iter().sum();
     let squares: f64 = rates.iter().map(|rate| rate * rate).sum();
-    match squares > 0.0 {
-        true => sum * sum / (rates.len() as f64 * squares),
-        false => 0.0,
+    if squares > 0.0 {
+        sum * sum / (rates.len() as f64 * squares)
+    } else {
+        0.0
     }
 }
 

@@ -29,9 +29,10 @@ use super::bench::Bench;
 use super::error::{ExperimentError, Result};
 
 pub fn run(bench: &Bench) -> Result<Vec<Row>> {
-    let cells = match bench.short {
-        true => plan::short(),
-        false => plan::full(),
+    let cells = if bench.short {
+        plan::short()
+    } else {
+        plan::full()
     };
     let mut rows = Vec::new();
     for cell in cells {

@@ -110,9 +110,10 @@ fn several(report: &Report, runs: &[(&Variant, &Outcome)]) -> String {
         let rows = run.stations.iter();
         rows.map(|row| (row.name.clone(), station(row))).collect()
     });
-    match runs.iter().any(|(_, run)| !run.stations.is_empty()) {
-        true => format!("\n{classes}\n{sources}\n{stations}"),
-        false => format!("\n{classes}\n{sources}"),
+    if runs.iter().any(|(_, run)| !run.stations.is_empty()) {
+        format!("\n{classes}\n{sources}\n{stations}")
+    } else {
+        format!("\n{classes}\n{sources}")
     }
 }
 

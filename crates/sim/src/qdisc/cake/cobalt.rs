@@ -95,9 +95,10 @@ impl Cobalt {
             self.is_dropping = false;
         }
         if is_due && self.is_dropping {
-            verdict = match understands_marks {
-                true => Verdict::Mark,
-                false => Verdict::Drop,
+            verdict = if understands_marks {
+                Verdict::Mark
+            } else {
+                Verdict::Drop
             };
             self.count = self.count.saturating_add(1);
             self.next_ns = self.later_ns(self.next_ns, terms);

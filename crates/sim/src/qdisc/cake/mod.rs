@@ -221,9 +221,10 @@ impl Cake {
 
     /// Whose turn it is. A decaying flow is looked at once in a call, before others.
     fn head(&mut self, is_first: bool) -> Option<usize> {
-        let order = match is_first {
-            true => [List::Decaying, List::New, List::Old],
-            false => [List::New, List::Old, List::Decaying],
+        let order = if is_first {
+            [List::Decaying, List::New, List::Old]
+        } else {
+            [List::New, List::Old, List::Decaying]
         };
         order.into_iter().find_map(|list| self.first(list))
     }
@@ -303,9 +304,10 @@ impl Qdisc for Cake {
                 self.move_to(at, List::Old);
                 let queue = &mut self.queues[at];
                 if queue.set == Set::Sparse {
-                    queue.set = match queue.packets.is_empty() {
-                        true => Set::SparseWait,
-                        false => Set::Bulk,
+                    queue.set = if queue.packets.is_empty() {
+                        Set::SparseWait
+                    } else {
+                        Set::Bulk
                     };
                 }
                 continue;

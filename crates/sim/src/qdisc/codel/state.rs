@@ -140,9 +140,10 @@ impl State {
             Step::AfterDrop | Step::First => {}
         }
         if !self.is_dropping {
-            return match stands {
-                true => self.enter(terms, marks, now),
-                false => Fate::Leaves,
+            return if stands {
+                self.enter(terms, marks, now)
+            } else {
+                Fate::Leaves
             };
         }
         if !stands {
@@ -154,15 +155,12 @@ impl State {
         }
         self.count = self.count.wrapping_add(1);
         self.step_root();
-        match marks {
-            true => {
-                self.next = self.after(self.next, terms);
-                Fate::Marks
-            }
-            false => {
-                self.step = Step::AfterDrop;
-                Fate::Drops
-            }
+        if marks {
+            self.next = self.after(self.next, terms);
+            Fate::Marks
+        } else {
+            self.step = Step::AfterDrop;
+            Fate::Drops
         }
     }
 
@@ -180,12 +178,11 @@ impl State {
         }
         self.count_before = self.count;
         self.next = self.after(now, terms);
-        match marks {
-            true => Fate::Marks,
-            false => {
-                self.step = Step::AfterFirstDrop;
-                Fate::Drops
-            }
+        if marks {
+            Fate::Marks
+        } else {
+            self.step = Step::AfterFirstDrop;
+            Fate::Drops
         }
     }
 }

@@ -94,9 +94,10 @@ impl Class {
             return (Mode::CannotSend, -ceil_tokens_ns);
         }
         let tokens_ns = self.tokens_ns + passed_ns;
-        match tokens_ns >= 0 {
-            true => (Mode::CanSend, passed_ns),
-            false => (Mode::MayBorrow, -tokens_ns),
+        if tokens_ns >= 0 {
+            (Mode::CanSend, passed_ns)
+        } else {
+            (Mode::MayBorrow, -tokens_ns)
         }
     }
 
@@ -104,12 +105,11 @@ impl Class {
     /// it is that class or above, of its ceiling's always.
     pub fn charge(&mut self, level: usize, bytes: u32, now_ns: u64) {
         let passed_ns = self.passed_ns(now_ns);
-        match self.level >= level {
-            true => {
-                let cost_ns = self.rate.ns(bytes);
-                self.tokens_ns = spent(self.tokens_ns, self.buffer_ns, passed_ns, cost_ns);
-            }
-            false => self.tokens_ns += passed_ns,
+        if self.level >= level {
+            let cost_ns = self.rate.ns(bytes);
+            self.tokens_ns = spent(self.tokens_ns, self.buffer_ns, passed_ns, cost_ns);
+        } else {
+            self.tokens_ns += passed_ns;
         }
         let cost_ns = self.ceil.ns(bytes);
         self.ceil_tokens_ns = spent(self.ceil_tokens_ns, self.ceil_buffer_ns, passed_ns, cost_ns);

@@ -130,9 +130,10 @@ pub fn pass(
         let start_ns = now_ns();
         work.perform();
         let turn = TURNS.load(Relaxed) + 1;
-        let choice = match turn < TURNS_MAX {
-            true => random.random_range(1..=members),
-            false => 0,
+        let choice = if turn < TURNS_MAX {
+            random.random_range(1..=members)
+        } else {
+            0
         };
         TURNS.store(turn % TURNS_MAX, Relaxed);
         let end_ns = now_ns();

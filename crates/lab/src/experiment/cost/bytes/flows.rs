@@ -134,9 +134,10 @@ impl Flows {
             Ok(sender)
         };
         let senders = A.run(|| (0..flows).map(open).collect::<Result<Vec<_>>>())?;
-        let (calls, bytes) = match segmented {
-            true => (1, DATAGRAMS * DATAGRAM_BYTES as usize),
-            false => (DATAGRAMS, DATAGRAM_BYTES as usize),
+        let (calls, bytes) = if segmented {
+            (1, DATAGRAMS * DATAGRAM_BYTES as usize)
+        } else {
+            (DATAGRAMS, DATAGRAM_BYTES as usize)
         };
         let payload = vec![0; bytes];
         self.spawn(senders, EpollFlags::EPOLLOUT, move |sender| {

@@ -44,9 +44,10 @@ const RECORD_IDLE_MIN_PERCENT: f64 = 20.0;
 /// Packets have their receiver's address here, unlike in most of this experiment.
 pub fn run(bench: &Bench) -> Result<Vec<Row>> {
     let _offloads = pair::with_offloads()?;
-    let cases = match bench.short {
-        true => &Case::ALL[..Case::SHORT],
-        false => &Case::ALL[..],
+    let cases = if bench.short {
+        &Case::ALL[..Case::SHORT]
+    } else {
+        &Case::ALL[..]
     };
     let mut rows = Vec::new();
     for contender in Contender::ALL {
@@ -113,9 +114,10 @@ fn measure(
 /// By the record, which is exact. A processor that has no time to record sends less meanwhile, and
 /// of so many packets a count says enough.
 fn error_ppm(case: &Case, work: &Work, packets: &[Packet]) -> Option<f64> {
-    match work.idle_share_percent < RECORD_IDLE_MIN_PERCENT {
-        true => rate_error_ppm(work.achieved_bps(), case.target_bps() as f64),
-        false => bursts::error_ppm(case, packets),
+    if work.idle_share_percent < RECORD_IDLE_MIN_PERCENT {
+        rate_error_ppm(work.achieved_bps(), case.target_bps() as f64)
+    } else {
+        bursts::error_ppm(case, packets)
     }
 }
 
