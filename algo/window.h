@@ -57,6 +57,13 @@
 #define TAKT_WINDOW_USES_QUARTERS 3U
 /* A flow with so many quarters of what its socket allows is paced: the rest is headers. */
 #define TAKT_WINDOW_PACED_QUARTERS 3U
+/* It catches up with what CUBIC would have, or has done so. */
+#define TAKT_WINDOW_COMPETES_BEHIND 1U
+#define TAKT_WINDOW_COMPETES 2U
+/* CUBIC's constant: 0.4 segments in a second's cube, here of 1/1024 and 1/64. */
+#define TAKT_WINDOW_TICK_US 15625U
+#define TAKT_WINDOW_TICKS_MAX 3840U
+#define TAKT_WINDOW_CUBE_DIVISOR 640U
 /* A neighbours' wait that is longer by less than this part of the least says nothing. */
 #define TAKT_WINDOW_WAIT_DIVISOR 16U
 /*
@@ -81,7 +88,7 @@ struct takt_window_group {
 	u64 wait_us;		/* the lower median of what its members wait; 0: unknown */
 	u64 stranger_rate;	/* of terminals of no group, as the access point counts them */
 	u64 strangers;		/* their number; 0: none, or it is not told */
-	u64 competes;		/* others fill the queue: no bounds */
+	u64 competes_us;	/* so long others have filled the queue: no bounds; 0: no */
 	u64 retries_q10;	/* frames that a member sends again, of 1024; 0: unknown */
 	u64 queue_us;		/* all keep so long in queues, for aggregates; 0: no more */
 };
@@ -106,8 +113,8 @@ struct takt_window {
 	u64 target_q10;		/* 0: nothing is known yet */
 	u64 rest_q10;		/* rounded off so far */
 	u64 loss_q16;		/* of the last periods, in 1/65536 of what was sent */
-	u64 calm_q10;		/* the largest target lately: where it competes from */
-	u64 competes;		/* it does already */
+	u64 calm_q10;		/* the largest window lately: where it competes from */
+	u64 competes;		/* one of TAKT_WINDOW_COMPETES_...; 0: it does not */
 };
 
 /* The round trips of one flow in one period. */
@@ -420,7 +427,7 @@ TAKT_FN_OUT int takt_window_begin(struct takt_window *flow TAKT_ARG,
 	u64 standing_q10 = takt_window_standing_q10(flow, params, group, sample);
 	u64 wait_us, queued_q10;
 
-	if (flow->target_q10 || group->competes)
+	if (flow->target_q10 || group->competes_us)
 		return 0;
 	if (!sample->starting || !stand_us || !sample->rtt_min_us)
 		return 0;
@@ -428,12 +435,43 @@ TAKT_FN_OUT int takt_window_begin(struct takt_window *flow TAKT_ARG,
 	queued_q10 = window_q10 * wait_us / stand_us;
 	if (queued_q10 <= standing_q10)
 		return 0;
+	flow->calm_q10 = takt_max(flow->calm_q10, window_q10);
 	flow->target_q10 = takt_clamp(window_q10 - queued_q10 + standing_q10,
 				      TAKT_WINDOW_MIN * TAKT_WINDOW_ONE_Q10,
 				      window_max * TAKT_WINDOW_ONE_Q10);
 	bounds->lower = 0;
 	bounds->upper = takt_window_round(flow, window_max);
 	return 0;
+}
+
+/* What CUBIC's window grows by in a time without a loss (RFC 9438, section 4.2). */
+TAKT_FN u64 takt_window_cubic_q10(u64 time_us)
+{
+	u64 ticks = takt_min(time_us / TAKT_WINDOW_TICK_US, TAKT_WINDOW_TICKS_MAX);
+
+	return ticks * ticks * ticks / TAKT_WINDOW_CUBE_DIVISOR;
+}
+
+/*
+ * Others fill the queue, so CUBIC has the flow. It had a bound while the others grew, so it begins
+ * with what it would have had without: the window before they came, and what CUBIC's grows by. As
+ * soon as something is lost, or the window does not limit it, it goes on by itself.
+ */
+TAKT_FN u32 takt_window_compete(struct takt_window *flow, const struct takt_window_group *group,
+				const struct takt_window_sample *sample, u32 window_max)
+{
+	u64 most_q10 = window_max * TAKT_WINDOW_ONE_Q10;
+	u64 shadow_q10 = takt_min(flow->calm_q10, most_q10) +
+			 takt_window_cubic_q10(group->competes_us);
+
+	flow->target_q10 = 0;
+	if (!flow->competes)
+		flow->competes = TAKT_WINDOW_COMPETES_BEHIND;
+	else if (sample->lost || !sample->limited)
+		flow->competes = TAKT_WINDOW_COMPETES;
+	if (flow->competes == TAKT_WINDOW_COMPETES)
+		return 0;
+	return takt_min(shadow_q10, most_q10) / TAKT_WINDOW_ONE_Q10;
 }
 
 /*
@@ -457,14 +495,15 @@ TAKT_FN_OUT int takt_window_update(struct takt_window *flow TAKT_ARG,
 		flow->loss_q16 = (7 * takt_min(flow->loss_q16, 65536) +
 				  (u64)takt_min(sample->lost, sample->sent) * 65536 /
 					  sample->sent) / 8;
-	if (group->competes) {
-		/* From the window before others took the queue; later from what it has then. */
-		if (!flow->competes)
-			bounds->lower = takt_min(flow->calm_q10, max_q10) / TAKT_WINDOW_ONE_Q10;
-		flow->competes = 1;
-		flow->target_q10 = 0;
+	if (group->competes_us) {
+		bounds->lower = takt_window_compete(flow, group, sample, window_max);
 		return 0;
 	}
+	/* It yields to see whether others still fill the queue; if so it has its window back. */
+	if (flow->competes)
+		flow->calm_q10 = takt_max(flow->calm_q10,
+					  takt_min(sample->window, window_max) *
+						  TAKT_WINDOW_ONE_Q10);
 	flow->competes = 0;
 	if (!flow->target_q10 && measured)
 		flow->target_q10 = takt_window_initial_q10(params, group, sample);

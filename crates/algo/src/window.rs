@@ -109,9 +109,15 @@ impl Group {
         self.0.wait_us = wait_us;
     }
 
-    /// Whether flows have no bounds: others fill the queue, and members compete for it.
-    pub fn set_competes(&mut self, competes: bool) {
-        self.0.competes = competes.into();
+    /// Flows have no bounds: others have filled the queue for so long, and members compete for it;
+    /// 0: they do not.
+    pub fn set_competes_us(&mut self, competes_us: u64) {
+        self.0.competes_us = competes_us;
+    }
+
+    /// See [`Self::set_competes_us`].
+    pub fn competes_us(&self) -> u64 {
+        self.0.competes_us
     }
 
     /// Frames that a member sends again in the mean, of 1024.
@@ -124,9 +130,9 @@ impl Group {
         self.0.queue_us = queue_us;
     }
 
-    /// See [`Self::set_competes`].
+    /// See [`Self::set_competes_us`].
     pub fn competes(&self) -> bool {
-        self.0.competes != 0
+        self.0.competes_us != 0
     }
 
     /// What all members get together, in bytes per second.

@@ -322,7 +322,11 @@ impl Cell {
         let node = node_of(station);
         let link = self.medium.link(node, takt_medium::Direction::Up);
         let link = link.unwrap_or_default();
-        let phy_bps = self.setup.profile.rates[link.rate].bps;
+        let phy_bps = if self.setup.reports_rates {
+            self.setup.profile.rates[link.rate].bps
+        } else {
+            0
+        };
         member.look(link.frames, link.retries, phy_bps);
         let report = member.period(self.now_ns, random, self.strangers);
         if self.setup.terminals[station].bounds_downloads {

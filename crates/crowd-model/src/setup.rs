@@ -76,6 +76,8 @@ pub struct Setup {
     pub ack_loss_ppm: u32,
     /// Random loss of reports, in ppm.
     pub report_loss_ppm: u32,
+    /// Members' drivers report their rates on the air.
+    pub reports_rates: bool,
     /// Frames of a flow that its terminal's device takes at once: TCP small queues.
     pub own_queue_frames: usize,
     /// Or as many as the flow sends in this time, if that is more.
@@ -115,6 +117,7 @@ impl Setup {
             loss_ppm: 0,
             ack_loss_ppm: 0,
             report_loss_ppm: 0,
+            reports_rates: true,
             own_queue_frames: 4,
             own_queue_ns: 0,
             initial_window: 10,

@@ -48,7 +48,7 @@ pub struct Told {
     #[serde(skip_serializing_if = "is_default")]
     strangers: u64,
     #[serde(skip_serializing_if = "is_default")]
-    competes: u64,
+    competes_us: u64,
     #[serde(skip_serializing_if = "is_default")]
     retries_q10: u64,
     #[serde(skip_serializing_if = "is_default")]
@@ -151,7 +151,7 @@ impl Concept for Window {
                 group.wait_us = told.wait_us;
                 group.stranger_rate = told.stranger_rate;
                 group.strangers = told.strangers;
-                group.competes = told.competes;
+                group.competes_us = told.competes_us;
                 group.retries_q10 = told.retries_q10;
                 group.queue_us = told.queue_us;
             }
@@ -383,11 +383,11 @@ fn told() -> Result<Vector<Window>, Failure> {
             ..none
         },
         Told {
-            competes: 1,
+            competes_us: 1,
             ..none
         },
         Told {
-            competes: 1,
+            competes_us: 1,
             ..none
         },
         none,
@@ -464,7 +464,7 @@ fn wild() -> Result<Vector<Window>, Failure> {
             wait_us: u64::MAX,
             stranger_rate: u64::MAX,
             strangers: u64::MAX,
-            competes: 0,
+            competes_us: 0,
             retries_q10: sample.rtt_us,
             queue_us: u64::MAX,
         }))?;

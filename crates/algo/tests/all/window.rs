@@ -63,10 +63,12 @@ proptest! {
         samples in prop::collection::vec(any_sample(), 1..20),
         heard in prop::collection::vec((any::<u64>(), any::<u64>(), any::<bool>()), 0..20),
         (window, window_max, wait_us) in (any::<u32>(), any::<u32>(), any::<u64>()),
+        competes_us in prop::option::of(any::<u64>()),
     ) {
         let terms = WindowTerms::new(6, 7, window_max);
         let (mut group, mut flow) = (Group::default(), Flow::default());
         group.set_wait_us(wait_us);
+        group.set_competes_us(competes_us.unwrap_or(0));
         for (rate, limit, is_lender) in heard {
             group.hear(rate, limit, is_lender);
         }
@@ -316,6 +318,73 @@ fn slow_start_ends_with_a_share() {
     };
     let bounds = Flow::default().update(&terms(), &group(&rates, &[]), &others);
     assert_eq!(bounds, Bounds::new(0, WINDOW_MAX));
+}
+
+/// Others have filled the queue for so long.
+fn crowded(seconds: u64) -> Group {
+    let mut group = group(&[300_000; 3], &[]);
+    group.set_competes_us(seconds * 1_000_000);
+    group
+}
+
+/// While it competes it has what CUBIC would have, until that is CUBIC's own: something is lost, or
+/// the window does not limit it. After it has yielded it has that window again.
+#[test]
+fn it_competes_from_what_cubic_would_have() {
+    let calm = || {
+        let mut flow = Flow::default();
+        for _ in 0..20 {
+            flow.update(
+                &terms(),
+                &group(&[300_000; 3], &[]),
+                &sample(8, 20_000, 16_500),
+            );
+        }
+        flow
+    };
+    let first = calm().update(&terms(), &crowded(0), &sample(8, 300_000, 16_500));
+    assert_ne!(first.lower(), 0, "without competing a bound is what it was");
+    let base = calm().update(&terms(), &crowded(1), &sample(8, 300_000, 16_500));
+    for (lost, limited) in [(1, 1), (0, 0)] {
+        let mut flow = calm();
+        let lower = |flow: &mut Flow, seconds, sample: &FlowSample| {
+            let bounds = flow.update(&terms(), &crowded(seconds), sample);
+            assert_eq!(bounds.upper(), WINDOW_MAX);
+            bounds.lower()
+        };
+        assert_eq!(
+            lower(&mut flow, 1, &sample(8, 300_000, 16_500)),
+            base.lower()
+        );
+        // 0.4 times a cube.
+        for (seconds, grown) in [(3, 11), (5, 50), (10, 400)] {
+            let lower = lower(&mut flow, seconds, &sample(8, 300_000, 16_500));
+            assert!(
+                lower.abs_diff(base.lower() + grown) <= 1,
+                "{lower} after {seconds} s"
+            );
+        }
+        let ended = FlowSample {
+            lost,
+            limited,
+            ..sample(400, 300_000, 16_500)
+        };
+        assert_eq!(lower(&mut flow, 11, &ended), 0);
+        assert_eq!(lower(&mut flow, 12, &sample(300, 300_000, 16_500)), 0);
+        // It yields for three seconds.
+        for period in 0..15 {
+            let window = 300 >> period.min(6);
+            flow.update(
+                &terms(),
+                &group(&[300_000; 3], &[]),
+                &sample(window, 300_000, 16_500),
+            );
+        }
+        let again = lower(&mut flow, 3, &sample(4, 300_000, 16_500));
+        assert!((230..=311).contains(&again), "{again}");
+    }
+    let most = calm().update(&terms(), &crowded(1 << 40), &sample(8, 300_000, 16_500));
+    assert_eq!((most.lower(), most.upper()), (WINDOW_MAX, WINDOW_MAX));
 }
 
 /// Losses beyond the radio's end the lower bound.

@@ -1,4 +1,5 @@
-//! What the model of a crowd says: its figures in docs/, and the worth of memory.
+//! What the model of a crowd says: its figures in docs/, the worth of memory, and what joining costs.
 
+mod adoption;
 mod figures;
 mod memory;

@@ -11,7 +11,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Activity, best_rates::BestRates};
+use super::{Activity, airtime, best_rates::BestRates};
 
 /// Retries of a member in the median, of 1024, above which rates may fall.
 const RETRIES_Q10: u32 = 205;
@@ -36,12 +36,14 @@ pub struct Radio {
 pub struct Air {
     best: BestRates<u64>,
     blind_until_ns: u64,
+    carries_bytes_ps: u64,
 }
 
 impl Air {
     /// A period is over, in which active members' radios were so; returns the retries for the law,
     /// 0 as long as rates do not fall with them.
     pub fn period(&mut self, now_ns: u64, members: impl Iterator<Item = (u64, Activity)>) -> u32 {
+        self.carries_bytes_ps = 0;
         let known = members.filter(|(_, activity)| activity.radio.phy_bps > 0);
         let known: BTreeMap<u64, Radio> = known
             .map(|(number, activity)| (number, activity.radio))
@@ -59,10 +61,22 @@ impl Air {
             self.blind_until_ns = now_ns.saturating_add(BLIND_NS);
         }
         if self.is_blind(now_ns) {
-            retries_q10
-        } else {
-            0
+            return retries_q10;
         }
+        let mut phy_bps: Vec<u64> = known.values().map(|radio| radio.phy_bps).collect();
+        phy_bps.sort_unstable();
+        let phy_bps = phy_bps[(phy_bps.len() - 1) / 2];
+        self.carries_bytes_ps = if self.has_aggregates() {
+            airtime::aggregates_bytes_ps(phy_bps)
+        } else {
+            airtime::uploads_bytes_ps(phy_bps, retries_q10)
+        };
+        0
+    }
+
+    /// What uploads would get from all of the air; 0: unknown.
+    pub fn carries_bytes_ps(&self) -> u64 {
+        self.carries_bytes_ps
     }
 
     /// Whether rates fell with collisions lately.
@@ -145,6 +159,26 @@ mod tests {
         // They have recovered, and would fall again.
         assert_eq!(period(&mut air, 2, &[radio(54, 250); 3]), 250);
         assert_eq!(period(&mut air, 5 * 301, &[radio(54, 250); 3]), 0);
+    }
+
+    /// By most members' rates, without what is sent again; and not where rates fall with collisions.
+    #[test]
+    fn the_air_carries_what_rates_say() {
+        let carries = |radios: &[Activity]| {
+            let mut air = Air::default();
+            period(&mut air, 0, radios);
+            air.carries_bytes_ps()
+        };
+        let at_54 = carries(&[radio(54, 0); 3]);
+        assert!((2_900_000..3_100_000).contains(&at_54), "{at_54}");
+        assert_eq!(carries(&[radio(54, 0), radio(54, 0), radio(6, 0)]), at_54);
+        assert_eq!(carries(&[radio(54, 256); 3]), at_54 / 4 * 3);
+        assert_eq!(carries(&[radio(65, 500); 3]), 65_000_000 / 8 / 10 * 4);
+        assert_eq!(carries(&[radio(0, 0); 3]), 0);
+        let mut air = Air::default();
+        period(&mut air, 0, &[radio(54, 0); 3]);
+        period(&mut air, 1, &[radio(24, 250); 3]);
+        assert_eq!(air.carries_bytes_ps(), 0);
     }
 
     proptest! {

@@ -20,6 +20,29 @@ pub const SUM_ENTRY_NS: u64 = 24_000;
 /// All reports together may take the air's time divided by this.
 const SHARE_DIVISOR: u64 = 50;
 
+/// Around the bits of a frame of 802.11a or g at 54 Mbit/s: spaces, the mean backoff of a first
+/// attempt, the preamble, and the acknowledgement.
+const FRAME_NS: u64 = 168_000;
+/// On the air: a full segment, and half of an acknowledgement of TCP, which covers two.
+const SEGMENT_AIR_BYTES: u64 = 1548 + 50;
+const SEGMENT_BYTES: u64 = 1448;
+
+/// What uploads get from the whole air at a rate of frames, of which so many of 1024 are sent again.
+pub fn uploads_bytes_ps(phy_bps: u64, retries_q10: u32) -> u64 {
+    let bits_ns = SEGMENT_AIR_BYTES * 8 * 1_000_000_000 / phy_bps.max(1);
+    let all_bytes_ps = SEGMENT_BYTES * 1_000_000_000 / (FRAME_NS * 3 / 2 + bits_ns);
+    all_bytes_ps * u64::from(1024 - retries_q10.min(1024)) / 1024
+}
+
+/// Of the rate of frames, in tenths, what uploads get at least where devices send aggregates: those of
+/// ten terminals are short.
+const AGGREGATES_TENTHS: u64 = 4;
+
+/// Likewise where devices send aggregates.
+pub fn aggregates_bytes_ps(phy_bps: u64) -> u64 {
+    phy_bps / 8 / 10 * AGGREGATES_TENTHS
+}
+
 /// How terminals hear of each other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Form {
@@ -88,6 +111,34 @@ mod tests {
                 "{entries}"
             );
         }
+    }
+
+    /// Within a twentieth of a frame and half an acknowledgement one by one.
+    #[test]
+    fn uploads_get_what_the_medium_carries() {
+        let profile = Profile::dot11g();
+        for rate in &profile.rates {
+            let air_ns = |bytes: u32| {
+                let backoff_ns = u64::from(profile.cw_min) * profile.slot_ns / 2;
+                let basic = profile.rates.iter().rev();
+                let basic = basic.filter(|basic| basic.basic && basic.bps <= rate.bps);
+                let answer_ns = basic
+                    .map(|basic| basic.airtime_ns(profile.ack_bytes))
+                    .next();
+                let frame_ns = rate.airtime_ns(bytes + profile.overhead_bytes);
+                let spaces_ns = profile.difs_ns + backoff_ns + profile.sifs_ns;
+                spaces_ns + frame_ns + answer_ns.unwrap_or_default()
+            };
+            let exact = 1448e9 / (air_ns(1514) as f64 + air_ns(66) as f64 / 2.0);
+            let counted = uploads_bytes_ps(rate.bps, 0) as f64;
+            assert!(
+                (0.95..1.05).contains(&(counted / exact)),
+                "{}: {counted}, {exact}",
+                rate.bps
+            );
+        }
+        assert_eq!(uploads_bytes_ps(54_000_000, 1024), 0);
+        assert_eq!(uploads_bytes_ps(0, 5000), 0);
     }
 
     #[test]

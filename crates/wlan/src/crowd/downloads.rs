@@ -14,7 +14,7 @@ impl Downloads {
     /// A period begins, and this was heard of the group's uploads: the law's input for downloads,
     /// and how many of this terminal share its part.
     pub fn terms(&mut self, heard: &Group) -> (Group, u32) {
-        self.group.set_competes(heard.competes());
+        self.group.set_competes_us(heard.competes_us());
         (self.group, self.own_flows.max(1))
     }
 
@@ -42,7 +42,7 @@ mod tests {
         for _ in 0..3 {
             heard.hear(500_000, 500_000, false);
         }
-        heard.set_competes(true);
+        heard.set_competes_us(1);
         let mut downloads = Downloads::default();
         downloads.received(&heard, 2, 1_000_000);
         let (group, own_flows) = downloads.terms(&heard);

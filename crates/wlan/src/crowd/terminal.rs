@@ -211,15 +211,17 @@ impl Terminal {
         self.own_waits_us.rotate_right(1);
         self.own_waits_us[0] = activity.wait_us;
         self.group.set_wait_us(self.unseen_wait_us(wait_us));
-        let look = self.look(wait_us);
-        self.activity.competes = self.standoff.period(now_ns, look);
         let others = self.members.iter();
         let others = others.map(|(number, member)| (number, member.activity));
         let radios = others.chain([(self.number, self.activity)]);
         let retries_q10 = self.air.period(now_ns, radios);
+        let look = self.look(wait_us);
+        let competes_ns = self.standoff.period(now_ns, look);
+        self.activity.competes = competes_ns.is_some();
         self.group.set_retries_q10(retries_q10);
         self.group.set_queue_us(self.queue_us());
-        self.group.set_competes(self.activity.competes);
+        let competes_us = competes_ns.map_or(0, |ns| (ns / 1000).max(1));
+        self.group.set_competes_us(competes_us);
         // A terminal that lends counts other members up to a low limit, so it cannot measure
         // the group's capacity.
         if !activity.is_idle() && !activity.lends {
@@ -256,14 +258,29 @@ impl Terminal {
                 .iter()
                 .map(|(_, member)| member.activity.competes)
         };
-        let segments_in = |us: u64| {
-            let bytes = u128::from(self.peak_bytes_ps) * u128::from(us) / 1_000_000;
+        let segments_of = |bytes_ps: u64, us: u64| {
+            let bytes = u128::from(bytes_ps) * u128::from(us) / 1_000_000;
             (bytes / SEGMENT_BYTES) as u64
         };
+        let segments_in = |us: u64| segments_of(self.peak_bytes_ps, us);
         let terms = &self.terms.window;
+        let standing_segments = terms.standing_segments().max(segments_in(self.queue_us()));
+        let all = self
+            .members
+            .iter()
+            .map(|(_, member)| member.activity.rate_bytes_ps);
+        let all = all.chain([self.activity.rate_bytes_ps]).map(u64::from);
+        let rate_bytes_ps: u64 = all.sum();
+        let uses = !self.activity.is_idle() && !self.activity.lends;
+        let kept_segments = segments_of(rate_bytes_ps, self.queue_us());
+        let kept_segments = terms.standing_segments().max(kept_segments);
+        let keeps = segments_of(rate_bytes_ps, wait_us) >= kept_segments / 2;
+        let is_short = rate_bytes_ps < self.air.carries_bytes_ps() / 4 * 3;
         Look {
             queued_segments: segments_in(wait_us),
-            standing_segments: terms.standing_segments().max(segments_in(self.queue_us())),
+            standing_segments,
+            rate_bytes_ps,
+            is_short: uses && keeps && is_short,
             others_compete: others().any(|competes| competes),
             others_yield: others().any(|competes| !competes),
             is_protected: self.group.has_strangers(),

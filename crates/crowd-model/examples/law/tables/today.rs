@@ -41,7 +41,8 @@ pub fn delays() -> Table {
     }
 }
 
-fn of_today(profile: Profile, terminals: usize, delay_ms: u64) -> Setup {
+/// So many of a profile of today, this far from the server.
+pub fn of_today(profile: Profile, terminals: usize, delay_ms: u64) -> Setup {
     let rate = profile.rate_choice;
     let mut setup = Setup {
         profile,

@@ -1,9 +1,13 @@
 //! Uploads over 802.11g.
 
-use takt_crowd_model::{AccessPoint, AccessQueue, Control, Figures, FlowTerms, Setup};
+use takt_crowd_model::{
+    AccessPoint, AccessQueue, Control, Figures, FlowTerms, Interval, Setup, Terminal, measure,
+};
 use takt_medium::{Profile, RateChoice, theory::Saturation};
 
-use super::{Row, Runs, S_NS, Table, compared, mean, shared};
+use super::{
+    END_NS, FIRST_NS, Row, Runs, S_NS, Table, compared, mean, shown, today::of_today, values,
+};
 
 /// One and a half times the wire and one frame and one acknowledgement that wait for their
 /// turns among terminals and an access point that always have frames.
@@ -206,23 +210,84 @@ pub fn strangers() -> Table {
     }
 }
 
+/// In which of ten places a member begins decides what it gets, as it does without Takt.
+const PLACES: u64 = 10;
+
+/// The setup's last 50 s, each seed with another order in which terminals begin.
+fn in_turns(setup: &Setup, members: usize) -> Vec<Figures> {
+    let runs = (1..=PLACES).filter_map(|seed| {
+        let mut setup = setup.clone().with_members(members);
+        let begins_ns: Vec<u64> = setup.terminals.iter().map(begins_ns).collect();
+        for (at, terminal) in setup.terminals.iter_mut().enumerate() {
+            terminal.flows[0].begins_ns = begins_ns[(at + seed as usize) % begins_ns.len()];
+        }
+        measure(&setup, seed, &[FIRST_NS, END_NS]).pop()
+    });
+    runs.collect()
+}
+
+fn begins_ns(terminal: &Terminal) -> u64 {
+    terminal.flows[0].begins_ns
+}
+
+/// What members get, what the same terminals get with CUBIC, and what the others do.
+fn adopted(setup: &Setup, members: usize) -> String {
+    let (with, without) = (in_turns(setup, members), in_turns(setup, 0));
+    let of = |runs: &[Figures], from: usize, until: usize| {
+        let rates = |figures: &Figures| {
+            let rates = &figures.rates_mbps[from..until];
+            rates.iter().sum::<f64>() / rates.len() as f64
+        };
+        if until > from {
+            shown(&Interval::from_values(&values(runs, rates)))
+        } else {
+            "-".to_owned()
+        }
+    };
+    format!(
+        "{} | {} | {} | {:.2} | {:.1}",
+        of(&with, 0, members),
+        of(&without, 0, members),
+        of(&with, members, setup.terminals.len()),
+        mean(&with, Figures::total_mbps),
+        mean(&with, |figures| figures.rtt_ms(0.99))
+    )
+}
+
 /// Some of ten have Takt, the others CUBIC.
 pub fn adoption() -> Table {
+    let fifo = |delay_ms| Setup::uploads(10, delay_ms);
+    let no_rates = Setup {
+        reports_rates: false,
+        ..fifo(16)
+    };
+    let takt = Setup {
+        access_point: WITH_TAKT,
+        ..fifo(16)
+    };
+    let today = of_today(Profile::today(), 10, 16);
     let mut rows = Vec::new();
-    let fifo = AccessPoint::default();
-    for (access_point, where_) in [(fifo, "FIFO"), (WITH_TAKT, "Takt at the access point")] {
-        for members in [0, 1, 3, 5, 9, 10] {
-            rows.push(Row::new(format!("{members} of 10, {where_}"), move || {
-                let mut setup = Setup::uploads(10, 16).with_members(members);
-                setup.access_point = access_point;
-                shared(&setup, members)
+    for (name, setup) in [
+        ("802.11n, fq_codel", today),
+        ("FIFO", fifo(16)),
+        ("FIFO, 64 ms", fifo(64)),
+        ("FIFO, 256 ms", fifo(256)),
+        ("FIFO, no rates reported", no_rates),
+        ("Takt at the access point", takt),
+    ] {
+        for members in [1, 3, 5, 9, 10] {
+            let setup = setup.clone();
+            rows.push(Row::new(format!("{members} of 10, {name}"), move || {
+                adopted(&setup, members)
             }));
         }
     }
     Table {
         title: "Adoption: ten terminals, 16 ms",
-        text: "The mean rate of a member, and of a terminal with CUBIC.",
-        columns: "member | other | total | p99",
+        text: "The mean rate of a member, of the same terminals if all have CUBIC, and of a terminal \
+               without Takt. Ten\nseeds, each with another terminal that begins first: that one has \
+               most, with or without Takt.",
+        columns: "member | CUBIC in its place | other | total | p99",
         rows,
     }
 }
