@@ -559,6 +559,14 @@ its owner alone read and write it: chmod 600. `takt crowd key FILE` and `takt ra
 one; on the other hosts of the group it has to be a copy of the first. A user who may not read the
 key can check a policy all the same: what that user cannot see is only warned of.
 ";
+CrowdCosts = "takt::policy::crowd_costs": "
+Members of a crowd keep a small queue together, and a terminal without Takt takes what they leave.
+Uploads notice it by the rates of their frames on the air and compete as CUBIC does, so joining
+costs them little (docs/crowd.md, \"Beside terminals without Takt\"). Two things get less than without
+a crowd while others at the same access point are no members: uploads by a device that reports no
+such rates, as a wire does not, and downloads with a bound, where the access point has one queue for
+all. Where all join, or the access point divides by itself, nothing is lost.
+";
 }
 
 impl Code {

@@ -137,6 +137,16 @@ impl Policy {
         self.warnings.add(warning);
     }
 
+    /// A warning about the crowd on this host; it underlines the device.
+    pub fn warn_of_crowd(&mut self, message: impl Into<String>, help: impl Into<String>) {
+        let warning = Diagnostic::warning(Code::CrowdCosts, message, help);
+        let warning = match &self.crowd_span {
+            Some(span) => warning.at(span, "shared with all at that access point"),
+            None => warning,
+        };
+        self.warnings.add(warning);
+    }
+
     fn key_span(&self, of: KeyOf) -> Option<&Span> {
         match of {
             KeyOf::Crowd => self.key_spans.crowd.as_ref(),

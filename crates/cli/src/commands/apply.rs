@@ -13,6 +13,7 @@ use self::difference::{Change, difference};
 use crate::{
     args::Output,
     commands::{
+        costs,
         keys::{self, Unreadable},
         trial,
     },
@@ -49,6 +50,7 @@ pub fn run(file: &Path, options: Options, confirm: Option<Duration>, output: Out
     if let Err(found) = keys::check(&mut policy, Unreadable::Refused) {
         return print::diagnostics(output, &found);
     }
+    costs::warn(&mut policy);
     if output == Output::Text {
         print::warnings(&policy.warnings);
     }

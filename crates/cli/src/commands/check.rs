@@ -8,6 +8,7 @@ use crate::{
     args::Output,
     commands::{
         backends::Backends,
+        costs,
         keys::{self, Unreadable},
     },
     exit::Exit,
@@ -26,6 +27,7 @@ pub fn run(file: &Path, kernel: Option<Kernel>, explain: bool, output: Output) -
     match keys::check(&mut policy, Unreadable::Warned) {
         Err(found) => print::diagnostics(output, &found),
         Ok(()) => {
+            costs::warn(&mut policy);
             if output == Output::Text {
                 print::warnings(&policy.warnings);
             }

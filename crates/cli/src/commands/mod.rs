@@ -5,6 +5,7 @@ pub mod backends;
 pub mod background;
 pub mod check;
 pub mod confirm;
+mod costs;
 pub mod crowd;
 pub mod daemon;
 pub mod doctor;
