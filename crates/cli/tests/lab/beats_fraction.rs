@@ -12,7 +12,7 @@ use crate::{
 };
 
 const JOBS: u64 = 2_000;
-/// A tick may come just then: docs/limits.md.
+/// A tick may come just then: docs/beats.md#limits.
 const EARLY_MAX_NS: u64 = US;
 const LATE_MAX_NS: u64 = 50 * US;
 /// What is left after so many is less than a hundredth.
