@@ -39,6 +39,7 @@ struct takt_task_params {
 struct takt_task_stats {
 	u64 releases;		/* jobs whose slot came */
 	u64 missed;		/* of these, those in which no member came before the next job */
+	u64 outside;		/* of these, those whose member came when no slot was open */
 	u64 completed;		/* jobs in which all members yielded, or one ended the job */
 	u64 overruns;		/* jobs undone at the end of budget or slot */
 	u64 used_ns;
@@ -64,6 +65,7 @@ struct takt_task {
 	u32 absent;		/* a slot of this job has opened, and no member has come yet */
 	u32 pad;
 	u64 away_since_ns;	/* ... since then; 0: it is there */
+	u64 outside_at_ns;	/* when, within its period, a member last came outside of slots */
 	struct takt_lead lead;
 	struct takt_task_stats stats;
 };

@@ -66,6 +66,20 @@ static __always_inline void note_theft(struct task_struct *p, struct takt_thread
 		slot_ended(p, thread, task, params);
 }
 
+/*
+ * A thread that sleeps by its own clock wakes when no slot is open: its job is not lost, but it has
+ * nothing of its slot.
+ */
+static __always_inline void note_outside(struct takt_task *task,
+					 const struct takt_task_params *params, u64 now_ns)
+{
+	u64 job = takt_job_at(&params->turns, now_ns);
+
+	task->absent = 0;
+	task->stats.outside++;
+	task->outside_at_ns = now_ns - takt_exact_edge_ns(&params->turns.period, job - 1);
+}
+
 /* Returns 0 if it is to be treated as an ordinary thread. */
 static __always_inline int member_enqueue(struct task_struct *p, struct takt_thread *thread,
 					  const struct takt_member *member, u64 enq_flags)
@@ -111,6 +125,8 @@ static __always_inline int member_enqueue(struct task_struct *p, struct takt_thr
 		return 1;
 	}
 	thread->parked = 0;
+	if (task->absent && enq_flags & SCX_ENQ_WAKEUP)
+		note_outside(task, params, now_ns);
 	fair_enqueue(p, QUEUE_STRAY + params->home_cpu, enq_flags);
 	home = cpu_of(params->home_cpu);
 	if (home)

@@ -113,6 +113,8 @@ const TASKS: &[Definition<TaskStatus>] = definitions! { TaskStatus:
         |task| Some(task.counters.releases as f64);
     "takt_task_missed" "jobs" Counter "Those of them that were lost: no thread came before the next job"
         |task| Some(task.counters.missed as f64);
+    "takt_task_outside" "jobs" Counter "Released jobs whose thread woke when no slot was open, by a clock of its own"
+        |task| Some(task.counters.outside as f64);
     "takt_task_completed" "jobs" Counter "Jobs that all members yielded in, or that one ended"
         |task| Some(task.counters.completed as f64);
     "takt_task_overrun" "jobs" Counter "Jobs that were not done at the end of the budget or the slot"

@@ -7,6 +7,12 @@ thread slept, waited for a lock or for input, or had not finished the previous b
 to ordinary threads. A thread that wakes within its slot gets the rest of it and misses nothing: see
 lateness.
 ";
+OUTSIDE = "takt::beats::outside" ["outside", "wakes_at_ns"]: "
+Jobs whose thread woke when no slot of its task was open. The thread sleeps by its own clock, and that
+clock has another phase than the task. The job is done, by an ordinary thread. wakes_at_ns is when
+within its period the thread last woke: give the task an `offset` of that, rounded down to the grid,
+and it wakes within its slot.
+";
 OVERRUNS = "takt::beats::overruns" ["overruns"]: "
 Jobs that were cut because the budget or the slot was over, or that could not continue before its
 end: see stolen_higher_ns. `overrun` of the task says what happens to the thread: demote makes it an

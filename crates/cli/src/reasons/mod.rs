@@ -216,6 +216,7 @@ mod tests {
         let tasks = TaskCounters {
             releases: 0,
             missed: 0,
+            outside: 0,
             started: 0,
             completed: 0,
             overruns: 0,

@@ -96,6 +96,7 @@ tasks[].members[].tid number
 tasks[].missed number
 tasks[].name string
 tasks[].offset_ns number
+tasks[].outside number
 tasks[].overrun string
 tasks[].overruns number
 tasks[].passed number
@@ -113,7 +114,8 @@ tasks[].stolen_higher_ns number
 tasks[].stolen_interrupts_ns number
 tasks[].stopped boolean
 tasks[].used_max_ns number
-tasks[].used_ns number";
+tasks[].used_ns number
+tasks[].wakes_at_ns null";
 
 /// A thread that works for so long in each job, with a packet to itself.
 struct Member {
@@ -337,7 +339,22 @@ fn sleeps_by_its_own_clock(after_ns: u64, jobs: u64) -> Value {
     task
 }
 
-/// What is missed is what was lost: a job that begins late in its slot is not.
+/// Has a reservation for so many jobs, and sleeps. Returns its task's status.
+fn sleeps_through_its_jobs(jobs: u32) -> Value {
+    const PERIOD: Duration = Duration::from_millis(20);
+    apply(ONE).ok();
+    let thread = thread::Builder::new().name("keeps".to_owned());
+    let thread = thread.spawn(move || {
+        thread::sleep(PERIOD * (jobs + 1));
+        status()["tasks"][0].clone()
+    });
+    let task = thread.unwrap().join().unwrap();
+    takt("revert").ok();
+    task
+}
+
+/// What is missed is what was lost: a job that begins late in its slot is not, nor is one whose thread
+/// comes by its own clock when no slot is open.
 #[test]
 fn missed_jobs_are_those_that_were_lost() {
     DEFAULT.run(|| {
@@ -345,9 +362,18 @@ fn missed_jobs_are_those_that_were_lost() {
         assert!(number(&within, "started") >= 49, "{within:#}");
         // One whole period before the thread's first job, at most.
         assert!(number(&within, "missed") <= 2, "{within:#}");
+        assert_eq!(number(&within, "outside"), 0, "{within:#}");
+        assert_eq!(within["wakes_at_ns"], Value::Null, "{within:#}");
         let behind = sleeps_by_its_own_clock(10_000_000, 50);
-        assert!(number(&behind, "missed") >= 48, "{behind:#}");
+        assert!(number(&behind, "missed") <= 2, "{behind:#}");
+        assert!(number(&behind, "outside") >= 48, "{behind:#}");
         assert!(number(&behind, "started") <= 1, "{behind:#}");
+        let wakes_ns = number(&behind["pieces"][0], "begin_ns") + 10_000_000;
+        let late_ns = number(&behind, "wakes_at_ns") - wakes_ns;
+        assert!(late_ns < 100_000, "{late_ns}: {behind:#}");
+        let lost = sleeps_through_its_jobs(50);
+        assert!(number(&lost, "missed") >= 48, "{lost:#}");
+        assert_eq!(number(&lost, "outside"), 0, "{lost:#}");
     });
 }
 

@@ -190,6 +190,15 @@ fn write_more(text: &mut String, task: &TaskStatus) {
             );
         }
     }
+    if let Some(at_ns) = task.wakes_at_ns {
+        let _ = writeln!(
+            text,
+            "    {} jobs outside of slots: the thread sleeps by its own clock, and last woke {:.3} ms into \
+             its period; `offset` moves the slots there",
+            counters.outside,
+            at_ns as f64 / 1e6,
+        );
+    }
     let _ = writeln!(
         text,
         "    stolen {:.1} us by interrupts, {:.1} us by higher classes; {}, cut at most {:.1} us \

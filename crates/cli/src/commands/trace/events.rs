@@ -216,6 +216,7 @@ mod tests {
             counters: TaskCounters {
                 releases: 0,
                 missed: 0,
+                outside: 0,
                 started: 0,
                 completed: 0,
                 overruns: 0,
@@ -227,6 +228,7 @@ mod tests {
                 stolen_interrupts_ns: 0,
                 stolen_higher_ns: 0,
             },
+            wakes_at_ns: None,
             lateness: None,
         }
     }

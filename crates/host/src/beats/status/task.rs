@@ -49,6 +49,8 @@ pub struct TaskStatus {
     /// Of all its members together.
     #[serde(flatten)]
     pub counters: TaskCounters,
+    /// When, within its period, a thread last woke outside of its slots; `None`: none did.
+    pub wakes_at_ns: Option<u64>,
     /// `None` as long as no job has started.
     pub lateness: Option<Lateness>,
 }
@@ -89,6 +91,8 @@ pub struct TaskCounters {
     pub releases: u64,
     /// Of these, jobs that were lost: no member came before the next.
     pub missed: u64,
+    /// Of these, jobs whose thread woke when no slot was open, by a clock of its own.
+    pub outside: u64,
     /// Jobs that a member ran in.
     pub started: u64,
     /// Jobs that all members yielded in, or that one ended.
@@ -116,6 +120,7 @@ impl From<&takt_task_stats> for TaskCounters {
         Self {
             releases: stats.releases,
             missed: stats.missed,
+            outside: stats.outside,
             started: stats.started,
             completed: stats.completed,
             overruns: stats.overruns,
@@ -199,6 +204,7 @@ fn status(
         stopped: state.stopped != 0,
         stalled: state.stalled != 0,
         counters: TaskCounters::from(&state.stats),
+        wakes_at_ns: (state.stats.outside > 0).then_some(state.outside_at_ns),
         lateness: Lateness::of(&state.stats),
     }))
 }
