@@ -6,6 +6,7 @@ use std::ops::RangeInclusive;
 use serde::Serialize;
 
 use super::Framing;
+use crate::read::slack_default_ns;
 
 /// The priority named `"background"`: after everything else.
 pub const PRIORITY_BACKGROUND: u8 = 7;
@@ -95,10 +96,21 @@ impl Link {
         { self.autorate.as_ref() }.map_or(self.rate_bps, |autorate| autorate.min_bps)
     }
 
+    /// Whether its timer may be as late as where the policy does not say.
+    pub fn has_default_slack(&self) -> bool {
+        self.slack_ns == slack_default_ns(fastest_bps(&self.classes, self.rate_bps))
+    }
+
     /// The most that it may have.
     pub fn most_bps(&self) -> u64 {
         { self.autorate.as_ref() }.map_or(self.rate_bps, |autorate| autorate.max_bps)
     }
+}
+
+/// The fastest pace: of a class or, where none is paced, of the link.
+pub(crate) fn fastest_bps(classes: &[Class], of_link_bps: u64) -> u64 {
+    let paces = { classes.iter() }.filter_map(|class| class.ceil_bps);
+    paces.max().unwrap_or(of_link_bps)
 }
 
 /// How frames are spaced on the wire.

@@ -98,6 +98,9 @@ fn comparable(policy: &Policy, kernel: &Kernel) -> Value {
             value["links"][place]["rate_bps"] = json!("line");
             value["links"][place]["by_device"] = Value::Null;
         }
+        if link.has_default_slack() {
+            value["links"][place]["slack_ns"] = Value::Null;
+        }
         for shares in ["tenants", "classes"] {
             let shares = value["links"][place][shares].as_array_mut();
             shares

@@ -18,6 +18,7 @@ mod tests;
 mod tuple_space;
 
 use crate::findings::Findings;
+use crate::model::fastest_bps;
 use crate::read::{
     BURST_OF_CLASS_NS, BURST_SHARED_TIMES, PRIORITY_REST, ReadClass, ReadLink, ReadTenant,
     WEIGHT_DEFAULT_MILLI, bps_of, slack_default_ns,
@@ -110,8 +111,7 @@ fn resolve_one(has_stations: bool, thins_acks: bool, link: ReadLink) -> Link {
     if !classes.iter().any(|class| class.is_default) {
         classes.push(implicit_default(&of_link, link.line));
     }
-    let paces = { classes.iter() }.filter_map(|class| class.ceil_bps);
-    let fastest_bps = paces.max().unwrap_or(rate_bps);
+    let fastest_bps = fastest_bps(&classes, rate_bps);
     Link {
         device: link.device,
         rate_bps,
