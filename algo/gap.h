@@ -19,8 +19,8 @@
  *   idle       Without a backlog no gaps are sent, and the position starts
  *              again at the time.
  *   behind     The position stays behind the time by more than the link may lag:
- *              the processor cannot fill the wire. The timer paces for a second,
- *              and no rate is lost.
+ *              the processor cannot fill the wire, or the device stopped. The timer
+ *              paces for a second, and no rate is lost.
  *
  * Filling the whole wire costs a processor more than the packets do. With TAKT_PACING_TIMER_GAP the
  * timer is set a little earlier than a packet is due, by how late it was lately, and gap frames
