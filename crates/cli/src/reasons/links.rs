@@ -98,8 +98,9 @@ the processor could not fill the wire, processor_behind counts it as well.
 ";
 PROCESSOR_BEHIND = "takt::status::processor_behind" ["processor_behind", "timer (processor behind)"]: "
 Times that the processor could not fill the wire with gap frames in time, or the device took no frames
-for longer than lag_max. The link then uses the timer for a second, so that no class loses rate. A gap frame costs about as much as a packet. Write pacing =
-\"timer+gap\", which fills only the last microseconds before a packet, or \"timer\".
+for longer than lag_max. The link then uses the timer for a second, so that no class loses rate. A gap
+frame costs about as much as a packet. Write pacing = \"timer+gap\", which fills only the last
+microseconds before a packet, or \"timer\".
 ";
 REFUSED = "takt::status::refused" ["refused"]: "
 Templates of gap frames that were offered by the helper and found the stock full. They cost nothing.

@@ -39,6 +39,13 @@ What carries out a link: `takt`, a queueing discipline written in BPF, which sup
 uses the cheapest that supports the policy. `lacks` is what the kernel lacks for a backend.
 docs/policy.md has the table of promises and backends.
 ";
+DIAGNOSTICS = "takt::shown::diagnostics" [
+    "diagnostics", "code", "severity", "message", "help", "offending", "column"
+]: "
+What is wrong with a policy, or worth knowing (`severity`): the `code` that `takt explain` takes, the
+`message` and the fix (`help`), and the text in the file that it is about (`offending`), by its line and
+`column`.
+";
 UNKEPT = "takt::shown::unkept" [
     "unkept", "not kept", "promise", "refuses", "departure_times", "spacing",
     "spare_capacity", "flow_clocks", "owners", "registrations", "thinning", "gap_frames", "priorities",

@@ -373,7 +373,8 @@ fn missed_jobs_are_those_that_were_lost() {
         assert!(late_ns < 100_000, "{late_ns}: {behind:#}");
         let lost = sleeps_through_its_jobs(50);
         assert!(number(&lost, "missed") >= 48, "{lost:#}");
-        assert_eq!(number(&lost, "outside"), 0, "{lost:#}");
+        // It wakes once, at the end.
+        assert!(number(&lost, "outside") <= 1, "{lost:#}");
     });
 }
 

@@ -222,7 +222,7 @@ fn name_what_was_not_tried() {
             .says(&["not tried: CAP_", "near1: "])
             .ok();
         takt(&format!("check {POLICY} --kernel 6.18"))
-            .says(&["not tried: only the release"])
+            .says(&["not tried: of Linux 6.18 only the release is known"])
             .ok();
         let tasks = "[[task]]\nname = \"a\"\nperiod = \"40ms\"\nbudget = \"8ms\"\n";
         fs::write(POLICY, tasks).unwrap();
