@@ -41,9 +41,10 @@ impl Case {
     }
 }
 
-/// A link of so many Mbit/s, with classes `(name, keys)` by destination port from 1 on.
+/// A link of so many Mbit/s, with classes `(name, keys)` by destination port from 1 on. The simulator's
+/// timers are as late as the kernel's are without slack.
 fn policy(link_mbit: u64, classes: &[(&str, &str)]) -> String {
-    let mut text = format!("[link.va]\nrate = \"{link_mbit}mbit\"\n");
+    let mut text = format!("[link.va]\nrate = \"{link_mbit}mbit\"\nslack = \"0us\"\n");
     for ((name, keys), port) in classes.iter().zip(1..) {
         text += &format!(
             "[[link.va.class]]\nname = \"{name}\"\n{keys}\nbest_effort = true\n\

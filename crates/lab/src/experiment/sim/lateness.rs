@@ -19,7 +19,7 @@ use crate::experiment::root::Root;
 use crate::experiment::setup::Qdisc;
 
 /// 1,211,200 ns for each of its packets.
-const POLICY: &str = "[link.va]\nrate = \"100mbit\"\nbackend = \"takt\"\n\
+const POLICY: &str = "[link.va]\nrate = \"100mbit\"\nbackend = \"takt\"\nslack = \"0us\"\n\
     [[link.va.class]]\nname = \"paced\"\nrate = \"10mbit\"\naqm = \"off\"\n\
     match = { dst_port = 1 }\n";
 const TRAFFIC: &str = "[[source]]\nname = \"paced\"\nkind = \"cbr\"\nrate = \"10200kbit\"\n\
