@@ -11,7 +11,7 @@ const DELAY_NS: u64 = 10_000;
 
 #[test]
 fn the_simulator_says_what_the_kernel_does() {
-    DEFAULT.run(|| {
+    DEFAULT.alone().run(|| {
         let report = run("takt lab guest sim --short").json();
         let rows = report["rows"].as_array().unwrap();
         let mut backends = Vec::new();
