@@ -100,7 +100,7 @@ impl Qdisc for Silent {
     }
 }
 
-/// Weights that nobody renews count for 5 s; then all stations weigh 1, and the link carries what it
+/// Weights that no program renews count for 5 s; then all stations weigh 1, and the link carries what it
 /// does without weights at least: in all, with the source's death at 5 s of 40, and from 10 s on.
 #[test]
 fn a_dead_source_costs_nothing() {

@@ -160,7 +160,7 @@ pub fn run(scheduler: Scheduler, root: &mut Root<'_>, bench: &Bench) -> Result<V
     Ok(rows)
 }
 
-/// Nobody records here, since that costs as well.
+/// Without a recorder, since that costs as well.
 fn under_load(load: &Load, root: &mut Root<'_>, short: bool) -> Result<Vec<Row>> {
     let Some(duration) = LOAD_LENGTH.of(short) else {
         return Ok(Vec::new());
