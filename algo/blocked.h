@@ -40,6 +40,15 @@ TAKT_FN int takt_blocked_long(const struct takt_blocked *blocked, u64 now_ns)
 	return blocked->by_task.count && blocked->since_ns + TAKT_GATE_POLL_NS <= now_ns;
 }
 
+/* In which time to look again at what is blocked. */
+TAKT_FN u64 takt_blocked_poll_ns(const struct takt_blocked *blocked, u64 now_ns)
+{
+	u64 ns = now_ns > blocked->since_ns ? now_ns - blocked->since_ns : 0;
+
+	return ns < TAKT_GATE_POLL_FIRST_NS ? TAKT_GATE_POLL_FIRST_NS :
+	       ns < TAKT_GATE_POLL_NS ? ns : TAKT_GATE_POLL_NS;
+}
+
 /* The first blocked entity, if the gate is open for it, or 0. */
 TAKT_FN u32 takt_blocked_first(struct takt_blocked *blocked, struct takt_shelf *shelf)
 {

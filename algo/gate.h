@@ -9,7 +9,9 @@
  *               larger is less important; or the CPU is idle;
  *   goes first  of the blocked entities, the one with the most important sender;
  *   look again  whenever the link is asked for a packet, which every sender does
- *               by sending; and every TAKT_GATE_POLL_NS while an entity is blocked.
+ *               by sending; and on a timer while an entity is blocked: first soon, since most
+ *               tasks that come between run briefly, then after as long as it has been
+ *               blocked, at most every TAKT_GATE_POLL_NS.
  *
  * The blocked entities are in blocked.h.
  */
@@ -27,8 +29,10 @@
 #define TAKT_TASK_IDLE 142	/* SCHED_IDLE, whatever its nice value */
 #define TAKT_CPU_IDLE 255	/* the CPU is idle */
 
-/* The interval at which blocked entities are looked at: with a late timer, within 1 ms. */
+/* The longest interval at which blocked entities are looked at: with a late timer, within 1 ms. */
 #define TAKT_GATE_POLL_NS 900000
+/* The shortest: some times the cost of looking. */
+#define TAKT_GATE_POLL_FIRST_NS 50000
 
 TAKT_FN u32 takt_task_prio(int prio, u32 sched_idle)
 {

@@ -400,8 +400,9 @@ TAKT_FN u64 takt_link_wake(struct takt_link *link, const struct takt_plan *plan,
 	link->polls = 0;
 	if ((link->order.blocked.by_task.count || link->order.blocked.by_weight) &&
 	    !(gaps && ideal_ns != TAKT_TIME_NEVER)) {
-		soon_ns = now_ns + (link->order.blocked.by_task.count ? TAKT_GATE_POLL_NS :
-								     TAKT_STATION_POLL_NS);
+		soon_ns = now_ns + (link->order.blocked.by_task.count ?
+				    takt_blocked_poll_ns(&link->order.blocked, now_ns) :
+				    TAKT_STATION_POLL_NS);
 		link->polls = ideal_ns == TAKT_TIME_NEVER;
 	}
 	/* In gap mode gaps end at this time, and are frequent enough themselves (gap.h). */

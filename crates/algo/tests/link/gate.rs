@@ -6,8 +6,8 @@ use proptest::prelude::*;
 use takt_algo::{
     Dequeued, Link,
     sys::{
-        TAKT_BACKGROUND, TAKT_CPU_IDLE, TAKT_FAST_PATH, TAKT_GATE_POLL_NS, takt_arrival,
-        takt_class_params, takt_plan,
+        TAKT_BACKGROUND, TAKT_CPU_IDLE, TAKT_ENTITIES, TAKT_FAST_PATH, TAKT_GATE_POLL_FIRST_NS,
+        TAKT_GATE_POLL_NS, takt_arrival, takt_class_params, takt_plan,
     },
 };
 
@@ -95,6 +95,40 @@ fn a_blocked_packet_leaves_when_the_task_has_stopped() {
     assert_eq!(leaves(&mut link, &plan, at_ns), Some(1));
     assert_eq!(link.state().order.blocked.task_ns, POLL_NS / 4);
     assert_eq!(link.dequeue(&plan, at_ns), Dequeued::Empty);
+}
+
+#[test]
+fn a_blocked_packet_is_looked_at_soon_and_then_ever_later() {
+    const FIRST_NS: u64 = TAKT_GATE_POLL_FIRST_NS as u64;
+    let plan = plan::of(100 * MBIT, &[gated()]);
+    let mut link = Link::new();
+    link.run_task(NICE_0);
+    arrive(&mut link, &plan, 1, NICE_19, START_NS);
+    let mut now_ns = START_NS;
+    // A new plan is followed at a pace of its own.
+    for _ in 0..TAKT_ENTITIES {
+        assert_eq!(leaves(&mut link, &plan, now_ns), None);
+        now_ns += POLL_NS;
+        if link.state().plan_hand >= TAKT_ENTITIES {
+            break;
+        }
+    }
+    link.run_task(TAKT_CPU_IDLE);
+    assert_eq!(leaves(&mut link, &plan, now_ns), Some(1));
+    now_ns += POLL_NS;
+    link.run_task(NICE_0);
+    arrive(&mut link, &plan, 1, NICE_19, now_ns);
+    let mut waits = Vec::new();
+    for _ in 0..8 {
+        let Dequeued::Wait { until_ns } = link.dequeue(&plan, now_ns) else {
+            panic!("the task runs on");
+        };
+        waits.push(until_ns - now_ns);
+        now_ns = until_ns;
+    }
+    let doubled = [1, 1, 2, 4, 8, 16].map(|factor| factor * FIRST_NS);
+    assert_eq!(waits[..6], doubled);
+    assert_eq!(waits[6..], [POLL_NS; 2]);
 }
 
 #[test]

@@ -2,6 +2,8 @@
 
 use std::{
     fs,
+    io::{self, Read, Write},
+    net::{Shutdown, TcpListener, TcpStream},
     sync::atomic::{AtomicBool, Ordering},
     thread,
     time::{Duration, Instant},
@@ -9,11 +11,15 @@ use std::{
 
 use nix::{
     sched::{CpuSet, sched_setaffinity},
+    sys::socket::{
+        setsockopt,
+        sockopt::{RcvBufForce, SndBufForce},
+    },
     unistd::Pid,
 };
 
 use crate::{
-    flow::Flow,
+    flow::{Flow, in_far_namespace},
     helper::{assert_rest_without_carrier, kill_helpers},
     machine::{DEFAULT, NEWEST, TWO_PROCESSORS},
     shell::{run, run_far},
@@ -160,6 +166,77 @@ fn a_policy_that_opens_the_gate_lets_everybody_go() {
         );
         assert_eq!(flow.arrivals(), everything_in_order());
     });
+}
+
+/// The far end's program runs for some microseconds after each frame, and before every other task:
+/// the background is looked at again soon, and keeps most of its rate.
+#[test]
+fn tasks_that_run_briefly_cost_the_background_little() {
+    DEFAULT.run(|| {
+        let _wire = Wire::new(1);
+        run_far("tc qdisc add dev far1 root netem delay 2ms limit 10000").ok();
+        let [open, sender] = ["open", "sender"].map(|gate| {
+            apply(&format!(
+                r#"
+[link.near1]
+rate = "1gbit"
+
+[[link.near1.class]]
+name = "backup"
+priority = "background"
+match = {{ proto = "tcp", dst_port = 5001 }}
+gate = "{gate}"
+"#
+            ))
+            .ok();
+            upload_takes()
+        });
+        assert!(
+            sender < open * 3 / 2,
+            "{sender:?}, {open:?} with an open gate"
+        );
+        assert!(link("near1").class("backup").sent_packets > 0);
+    });
+}
+
+/// Of data that is in the sender's buffer at once, to a program that is more important than all.
+fn upload_takes() -> Duration {
+    const BYTES: usize = 1_000_000;
+    const WINDOW_BYTES: usize = 32 << 10;
+    let to = ("10.1.0.2", 5001);
+    let listener = in_far_namespace(|| TcpListener::bind(to).unwrap());
+    setsockopt(&listener, RcvBufForce, &WINDOW_BYTES).unwrap();
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            let (mut stream, _) = listener.accept().unwrap();
+            run_before_all();
+            io::copy(&mut stream, &mut io::sink()).unwrap();
+        });
+        let sending = scope.spawn(|| {
+            be_nice();
+            let mut stream = TcpStream::connect(to).unwrap();
+            setsockopt(&stream, SndBufForce, &BYTES).unwrap();
+            let started = Instant::now();
+            stream.write_all(&vec![0; BYTES]).unwrap();
+            stream.shutdown(Shutdown::Write).unwrap();
+            assert_eq!(stream.read(&mut [0]).unwrap(), 0);
+            started.elapsed()
+        });
+        sending.join().unwrap()
+    })
+}
+
+fn be_nice() {
+    // SAFETY: a plain system call, for this thread alone.
+    let done = unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, NICE_LOWEST) };
+    assert_eq!(done, 0);
+}
+
+fn run_before_all() {
+    let first = libc::sched_param { sched_priority: 1 };
+    // SAFETY: the kernel reads the parameters, which live until it returns.
+    let done = unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO, &raw const first) };
+    assert_eq!(done, 0);
 }
 
 #[test]
