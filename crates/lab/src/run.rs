@@ -11,7 +11,7 @@ use thiserror::Error;
 
 use crate::{
     caches::{Caches, CachesError},
-    experiment::{BYTES, CACHES, GAP, GATEWAY, GatewayChoice, NAMES, QUEUES, SLACK},
+    experiment::{BYTES, CACHES, GAP, GATEWAY, GatewayChoice, NAMES, PROCESSOR, QUEUES, SLACK},
     guest::Net,
     host::{self, DEFAULT_SERIES, ExecOptions, NEWEST},
     progress::Progress,
@@ -29,6 +29,7 @@ const NEEDS_WEB_SERVER: &str = PACING;
 /// The experiments with parts.
 const COST: &str = "cost";
 const PACING: &str = "pacing";
+const BACKGROUND: &str = "background";
 
 /// Additional kernel arguments of an experiment. The pair's devices have no receive queues of
 /// their own: the CPU's backlog handles their packets. For `beats` that is to be a thread, as
@@ -178,6 +179,8 @@ pub enum Part {
     Slack,
     /// Of `pacing`: gap frames.
     Gap,
+    /// Of `background`: where the processor is the bottleneck.
+    Processor,
 }
 
 impl Part {
@@ -188,6 +191,7 @@ impl Part {
             Self::Bytes => ("--bytes", COST, BYTES),
             Self::Slack => ("--slack", PACING, SLACK),
             Self::Gap => ("--gap", PACING, GAP),
+            Self::Processor => ("--processor", BACKGROUND, PROCESSOR),
         }
     }
 }

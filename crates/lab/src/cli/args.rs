@@ -211,6 +211,10 @@ pub struct PartFlags {
     /// Of `pacing`: measure only gap frames.
     #[arg(long)]
     gap: bool,
+    /// Of `background`: measure only uploads whose processor is the bottleneck, and the host's
+    /// instructions for a KB.
+    #[arg(long)]
+    processor: bool,
 }
 
 impl From<PartFlags> for Option<Part> {
@@ -220,6 +224,7 @@ impl From<PartFlags> for Option<Part> {
             (flags.bytes, Part::Bytes),
             (flags.slack, Part::Slack),
             (flags.gap, Part::Gap),
+            (flags.processor, Part::Processor),
         ]
         .into_iter()
         .find_map(|(is_wanted, part)| is_wanted.then_some(part))

@@ -1,4 +1,4 @@
-//! The machine's idle time, and the interrupts of its timers.
+//! The machine's idle time, its wake-ups, and the interrupts of its timers.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -6,10 +6,12 @@ use std::time::{Duration, Instant};
 use super::error::{ExperimentError, Result};
 
 /// `/proc/stat` counts idle time in hundredths of a second; the timer list has
-/// the same counter in nanoseconds, and counts the interrupts of timers.
+/// the same counter in nanoseconds, and counts the interrupts of timers and the wake-ups.
 const TIMER_LIST: &str = "/proc/timer_list";
 const IDLE_NS: &str = ".idle_sleeptime";
 const TIMER_INTERRUPTS: &str = ".nr_events";
+/// Times that a processor had nothing left to do.
+const IDLE_ENTRIES: &str = ".idle_calls";
 
 /// The machine's idle clock at one instant.
 #[derive(Debug, Clone, Copy)]
@@ -18,6 +20,7 @@ pub struct Idle {
     /// Mean over the processors.
     idle_ns: u64,
     timer_interrupts: u64,
+    idle_entries: u64,
 }
 
 impl Idle {
@@ -35,6 +38,7 @@ impl Idle {
             at,
             idle_ns,
             timer_interrupts: of_processors(&timers, TIMER_INTERRUPTS).iter().sum(),
+            idle_entries: of_processors(&timers, IDLE_ENTRIES).iter().sum(),
         })
     }
 
@@ -48,6 +52,7 @@ impl Idle {
             timer_interrupts: self
                 .timer_interrupts
                 .saturating_sub(earlier.timer_interrupts),
+            idle_entries: self.idle_entries.saturating_sub(earlier.idle_entries),
         }
     }
 }
@@ -58,6 +63,8 @@ pub struct Busy {
     pub busy: Duration,
     /// Of all processors.
     pub timer_interrupts: u64,
+    /// Likewise; each is followed by a wake-up.
+    pub idle_entries: u64,
 }
 
 impl Busy {

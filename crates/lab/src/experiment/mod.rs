@@ -86,6 +86,8 @@ pub(crate) use cost::caches::fill as fill_caches;
 pub const CACHES: &str = "caches";
 /// What of `background` runs on a wire that pushes back, alone.
 pub const LINE: &str = "line";
+/// What `background` runs in the machine with `--processor`.
+pub const PROCESSOR: &str = "processor";
 /// Likewise with `--bytes`.
 pub const BYTES: &str = "bytes";
 /// What `pacing` runs in the machine with `--slack`.
@@ -118,6 +120,7 @@ pub fn run_here(name: &str, options: Options) -> Result<Report> {
         SLACK => pacing::run_slack,
         GAP => pacing::run_gap,
         LINE => background::run_on_a_line,
+        PROCESSOR => background::run_on_a_busy_processor,
         "bystanders" => bystanders::run,
         "kernels" => kernels::run,
         "soak" => soak::run,

@@ -6,16 +6,20 @@ use serde_json::json;
 
 use super::figures::of_effort;
 use super::segments::Segments;
-use super::transfer::{Effort, Stage};
+use super::transfer::{Background, Effort, Stage};
 use super::upload::Port;
-use super::work::Moment;
 use crate::experiment::error::Result;
 use crate::experiment::metrics::{Metrics, metrics};
 use crate::experiment::pair;
 
 impl Stage<'_> {
     /// An upload so long that its middle is all steady state.
-    pub fn background_alone(&self, rate_bps: u64, short: bool) -> Result<Metrics> {
+    pub fn background_alone(
+        &self,
+        background: Background,
+        rate_bps: u64,
+        short: bool,
+    ) -> Result<Metrics> {
         let watched = Duration::from_secs(if short { 2 } else { 10 });
         let watched_bytes = rate_bps / 8 * watched.as_secs();
         // As much again precedes and follows the measured part.
@@ -23,14 +27,17 @@ impl Stage<'_> {
         let reception = self
             .server
             .expect(Port::Background, 3 * watched_bytes, watched_bytes)?;
-        let program = self.background(3 * watched_bytes)?;
+        let program = self.start(Background {
+            bytes: 3 * watched_bytes,
+            ..background
+        })?;
         reception.wait_early()?;
 
-        let (before, come_before) = (Moment::now()?, reception.received_bytes());
+        let (before, come_before) = (self.observer.now()?, reception.received_bytes());
         let (frames_before, started) = (pair::received()?, std::time::Instant::now());
         std::thread::sleep(watched);
         let (frames_after, elapsed) = (pair::received()?, started.elapsed());
-        let (after, come_after) = (Moment::now()?, reception.received_bytes());
+        let (after, come_after) = (self.observer.now()?, reception.received_bytes());
         reception.finish()?;
         program.finish()?;
 

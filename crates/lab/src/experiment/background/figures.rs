@@ -3,7 +3,6 @@
 use serde_json::json;
 
 use super::transfer::{Effort, Transfer};
-use super::work::Work;
 use crate::experiment::metrics::{Metrics, metrics};
 
 /// A full frame: 1,500 bytes and the Ethernet header.
@@ -71,10 +70,7 @@ pub fn of_effort(prefix: &str, efforts: impl IntoIterator<Item = Effort>) -> Met
     let whole = efforts
         .into_iter()
         .fold(Effort::default(), |sum, one| Effort {
-            work: Work {
-                instructions: sum.work.instructions + one.work.instructions,
-                switches: sum.work.switches + one.work.switches,
-            },
+            work: sum.work + one.work,
             bytes: sum.bytes + one.bytes,
         });
     let per_kb = |count: u64| count as f64 * 1_000.0 / whole.bytes as f64;
@@ -95,6 +91,7 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
+    use crate::experiment::background::work::Work;
 
     #[test]
     fn extra_time_is_counted_in_frames() {
@@ -102,6 +99,7 @@ mod tests {
             work: Work {
                 instructions: 3_000_000,
                 switches: 150,
+                ..Work::default()
             },
             bytes: 100_000,
         };

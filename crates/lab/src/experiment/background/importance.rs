@@ -4,23 +4,30 @@ use std::io;
 
 use crate::experiment::error::{Result, WhileDoing};
 
+const CALLING_THREAD: u32 = 0;
+
 /// The calling thread yields to every other. The far end of the wire has such threads: in
 /// reality it has a processor of its own, so it must not delay the host's work here.
 pub fn less_than_all() -> Result<()> {
-    schedule(libc::SCHED_IDLE, 0).doing("give way to every other thread")
+    schedule(CALLING_THREAD, libc::SCHED_IDLE, 0).doing("give way to every other thread")
 }
 
 /// The calling thread runs as soon as it is ready. For a far end that sends at its own times,
 /// whatever the host does.
 pub fn more_than_all() -> Result<()> {
-    schedule(libc::SCHED_FIFO, 1).doing("go before every other thread")
+    first_of_all(CALLING_THREAD)
 }
 
-fn schedule(policy: libc::c_int, sched_priority: libc::c_int) -> io::Result<()> {
-    const CALLING_THREAD: libc::pid_t = 0;
+/// Likewise another thread.
+pub fn first_of_all(thread: u32) -> Result<()> {
+    schedule(thread, libc::SCHED_FIFO, 1).doing("put a thread before every other")
+}
+
+fn schedule(thread: u32, policy: libc::c_int, sched_priority: libc::c_int) -> io::Result<()> {
     let parameters = libc::sched_param { sched_priority };
     // SAFETY: the kernel reads the parameters, which live until it returns.
-    match unsafe { libc::sched_setscheduler(CALLING_THREAD, policy, &raw const parameters) } {
+    match unsafe { libc::sched_setscheduler(thread as libc::pid_t, policy, &raw const parameters) }
+    {
         0 => Ok(()),
         _ => Err(io::Error::last_os_error()),
     }

@@ -14,7 +14,7 @@ use serde_json::json;
 use takt_report::Row;
 
 use super::contender::Contender;
-use super::program::{Program, send};
+use super::program::{Program, Upload, send};
 use super::transfer::joined;
 use super::upload::{self, Marking, Port, Server, WRITE_BYTES};
 use crate::experiment::beats::{now_ns, sleep_until};
@@ -239,7 +239,7 @@ impl Lab<'_> {
         };
         setsockopt(&socket, sockopt::Linger, &at_once).doing("set SO_LINGER")?;
         let port = Port::Background.number();
-        let program = Program::start(self.takt, socket, port, u64::MAX, WRITE_BYTES)?;
+        let program = Program::start(self.takt, socket, Upload::new(port, u64::MAX, WRITE_BYTES))?;
         reception.wait_early()?;
         Ok(program)
     }
@@ -249,8 +249,9 @@ impl Lab<'_> {
         let reception = self.server.expect(Port::Foreground, bytes, bytes)?;
         let socket = upload::open(Marking::default())?;
         let before = wired.counts()?;
-        let sender =
-            std::thread::spawn(move || send(socket, Port::Foreground.number(), bytes, WRITE_BYTES));
+        let sender = std::thread::spawn(move || {
+            send(socket, Port::Foreground.number(), bytes, WRITE_BYTES, || ())
+        });
         let whole_at = reception.wait_whole()?;
         let after = wired.counts()?;
         let started = joined(sender)?;

@@ -7,13 +7,16 @@
 //! [`importance`] sets threads' priorities; [`transfer`] is one run and [`alone`] the
 //! background by itself; [`processor`] and [`download`] are about a task that computes, and
 //! [`program`] and [`receiver`] are its background programs; [`line`] is the same on a wire whose
-//! device pushes back, at speeds that no policy names; [`work`] and [`segments`] count,
+//! device pushes back, at speeds that no policy names; [`bottleneck`] is the same where the
+//! processor is short and not the wire, with a [`far_end`] of its own; [`work`] and [`segments`] count,
 //! and [`figures`] makes rows.
 
 mod alone;
 mod bands;
+mod bottleneck;
 mod contender;
 mod download;
+mod far_end;
 mod figures;
 mod importance;
 mod line;
@@ -33,10 +36,11 @@ use std::time::Duration;
 use takt_report::Row;
 
 use self::contender::Contender;
+use self::far_end::FarEnd;
 pub use self::program::send_from_stdin;
 pub use self::receiver::receive_numbered;
 use self::tasks::Tasks;
-use self::transfer::Stage;
+use self::transfer::{Background, Foreground, Stage};
 use self::upload::Server;
 use self::wire::Wire;
 use self::work::Observer;
@@ -76,20 +80,29 @@ pub fn run(bench: &Bench) -> Result<Vec<Row>> {
                 .doing("let connections forget")
         })?;
     }
-    let observer = Observer::new()?;
+    let observer = Observer::new(FarEnd::default())?;
     let wire = Wire::build()?;
     let server = Server::start(None)?;
     let mut alone_ns = BTreeMap::new();
     let mut rows = Vec::new();
     for contender in Contender::ALL {
         let stage = Stage {
-            contender,
+            foreground: Foreground::READY,
+            background: { contender.has_background() }
+                .then(|| Background::of_500_kb(contender.marking())),
             server: &server,
             observer: &observer,
             takt: bench.takt(),
         };
         let mut root = Root::new(bench.takt());
-        match measure(&stage, &wire, &mut root, bench.short, &mut alone_ns) {
+        match measure(
+            contender,
+            &stage,
+            &wire,
+            &mut root,
+            bench.short,
+            &mut alone_ns,
+        ) {
             Ok(measured) => rows.extend(measured),
             Err(missing @ ExperimentError::Unsupported { .. }) => {
                 eprintln!("{} is left out: {missing}", contender.name());
@@ -109,8 +122,14 @@ pub fn run_on_a_line(bench: &Bench) -> Result<Vec<Row>> {
     line::run(bench.takt(), bench.short)
 }
 
+/// Only what is measured where the processor is the bottleneck.
+pub fn run_on_a_busy_processor(bench: &Bench) -> Result<Vec<Row>> {
+    bottleneck::run(bench.takt(), bench.short)
+}
+
 /// One contender's rows. The first contender's transfers are the reference for the others.
 fn measure(
+    contender: Contender,
     stage: &Stage<'_>,
     wire: &Wire,
     root: &mut Root<'_>,
@@ -118,7 +137,6 @@ fn measure(
     alone_ns: &mut BTreeMap<(u64, u64), f64>,
 ) -> Result<Vec<Row>> {
     let extent = if short { SHORT } else { FULL };
-    let contender = stage.contender;
     let row = |case: String, metrics| Row {
         scheduler: contender.name().to_owned(),
         case,
@@ -150,10 +168,13 @@ fn measure(
                 figures::of_transfers(&transfers, size_kb * 1_000, rate_bps, alone_ns),
             ));
         }
-        if contender.has_background() {
+        if let Some(background) = stage.background {
             let case = format!("{rate}-background-alone");
             eprintln!("background: {}, {case}", contender.name());
-            rows.push(row(case, stage.background_alone(rate_bps, short)?));
+            rows.push(row(
+                case,
+                stage.background_alone(background, rate_bps, short)?,
+            ));
         }
     }
     Ok(rows)

@@ -19,7 +19,7 @@ use takt_report::{Row, nearest_rank};
 use super::contender::Contender;
 use super::download;
 use super::importance;
-use super::program::Program;
+use super::program::{Program, Upload};
 use super::tasks::Tasks;
 use super::upload::{self, Marking, Port, Server, WRITE_BYTES};
 use super::wire::Wire;
@@ -166,7 +166,7 @@ pub fn compute(duration: Duration) -> f64 {
 
 /// A unit of work. Not `spin_loop()`: its instruction is one nanosecond like any other, but
 /// costs the emulator a thousand.
-fn fill() {
+pub fn fill() {
     const STEPS: u64 = 2_000;
     for step in 0..STEPS {
         std::hint::black_box(step);
@@ -210,7 +210,7 @@ fn upload(
         ..peer.marking()
     })?;
     let port = Port::Background.number();
-    let program = Program::start(takt, socket, port, UPLOAD_BYTES, WRITE_BYTES)?;
+    let program = Program::start(takt, socket, Upload::new(port, UPLOAD_BYTES, WRITE_BYTES))?;
     reception.wait_early()?;
     let before = pair::received()?;
     let work = compute(computes);
@@ -254,7 +254,7 @@ fn waits(takt: &Path, next: Next, spells: u32) -> Result<Metrics> {
         Ok(socket)
     })?;
     let port = shape.classes[0].dst_port;
-    let _program = Program::start(takt, socket, port, u64::MAX, DATAGRAM_BYTES)?;
+    let _program = Program::start(takt, socket, Upload::new(port, u64::MAX, DATAGRAM_BYTES))?;
     let over = Arc::new(AtomicBool::new(false));
     let filler = (next == Next::Less).then(|| {
         let over = Arc::clone(&over);

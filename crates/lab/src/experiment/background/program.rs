@@ -17,6 +17,30 @@ use crate::experiment::error::{ExperimentError, Result, WhileDoing};
 
 const CALLING_THREAD: u32 = 0;
 
+/// The data that a background program sends.
+#[derive(Debug, Clone, Copy)]
+pub struct Upload {
+    /// The server's.
+    pub port: u16,
+    pub bytes: u64,
+    /// Bytes written at once.
+    pub piece: usize,
+    /// The program's nice value.
+    pub nice: i32,
+}
+
+impl Upload {
+    /// Of an ordinary background program.
+    pub fn new(port: u16, bytes: u64, piece: usize) -> Self {
+        Self {
+            port,
+            bytes,
+            piece,
+            nice: super::BACKGROUND_NICE,
+        }
+    }
+}
+
 /// Killed when it is dropped.
 pub struct Program {
     process: Child,
@@ -24,20 +48,14 @@ pub struct Program {
 }
 
 impl Program {
-    /// Connects `socket` to the server's `port` and sends `bytes`, this many at once.
-    pub fn start(
-        takt: &Path,
-        socket: OwnedFd,
-        port: u16,
-        bytes: u64,
-        piece: usize,
-    ) -> Result<Self> {
+    /// Connects `socket` to the server and sends.
+    pub fn start(takt: &Path, socket: OwnedFd, upload: Upload) -> Result<Self> {
         let started = Instant::now();
         let process = Command::new(lab_beside(takt))
-            .args(["send", "--port", &port.to_string()])
-            .args(["--bytes", &bytes.to_string()])
-            .args(["--piece", &piece.to_string()])
-            .args(["--nice", &super::BACKGROUND_NICE.to_string()])
+            .args(["send", "--port", &upload.port.to_string()])
+            .args(["--bytes", &upload.bytes.to_string()])
+            .args(["--piece", &upload.piece.to_string()])
+            .args(["--nice", &upload.nice.to_string()])
             .stdin(socket)
             .stdout(Stdio::null())
             .spawn()
@@ -81,11 +99,17 @@ pub fn send_from_stdin(port: u16, bytes: u64, piece: usize, nice: i32) -> Result
         .as_fd()
         .try_clone_to_owned()
         .doing("take the socket")?;
-    send(socket, port, bytes, piece).map(drop)
+    send(socket, port, bytes, piece, || ()).map(drop)
 }
 
-/// Returns the moment before it connected.
-pub fn send(socket: OwnedFd, port: u16, bytes: u64, piece: usize) -> Result<Instant> {
+/// Prepares each piece and writes it. Returns the moment before it connected.
+pub fn send(
+    socket: OwnedFd,
+    port: u16,
+    bytes: u64,
+    piece: usize,
+    prepare: impl Fn(),
+) -> Result<Instant> {
     let [a, b, c, d] = SERVER.octets();
     let kind = getsockopt(&socket, sockopt::SockType).doing("ask for the socket's type")?;
     let started = Instant::now();
@@ -97,6 +121,7 @@ pub fn send(socket: OwnedFd, port: u16, bytes: u64, piece: usize) -> Result<Inst
     let mut left = bytes;
     while left > 0 {
         let now = left.min(piece as u64);
+        prepare();
         stream
             .write_all(&payload[..now as usize])
             .doing("send to the server")?;

@@ -12,10 +12,10 @@
 //! effect then, and more of a connection's window waits in its priority's queue.
 
 use crate::experiment::command;
-use crate::experiment::error::{ExperimentError, Result, WhileDoing};
-use crate::experiment::napi;
+use crate::experiment::error::Result;
 use crate::experiment::pair::{A, DEVICE, RECEIVER, SENDER};
 
+use super::far_end;
 use super::importance;
 use super::upload::Port;
 
@@ -95,14 +95,9 @@ impl Queue {
             "link add {near} address {HOST_ADDRESS} type veth peer name {far}"
         ))?;
         for device in [near, far] {
-            ethtool(&format!(
-                "-K {device} gro on tx on rx on sg off tso off gso off"
-            ))?;
-            ip(&format!(
-                "link set {device} gro_max_size 1 gso_max_segs 1 addrgenmode none up"
-            ))?;
-            std::fs::write(format!("/sys/class/net/{device}/threaded"), "1")
-                .doing("give a device a thread of its own")?;
+            ethtool(&format!("-K {device} tx on rx on"))?;
+            far_end::polled(device)?;
+            ip(&format!("link set {device} addrgenmode none up"))?;
         }
         ip(&format!(
             "neigh add {RECEIVER} lladdr {SERVER_ADDRESS} dev {near} nud permanent"
@@ -123,7 +118,7 @@ impl Queue {
             ),
         ])?;
         for device in [near, far] {
-            importance::nice(napi_thread(device)?, self.nice)?;
+            importance::nice(far_end::threaded(A, device)?, self.nice)?;
         }
         Ok(())
     }
@@ -146,15 +141,4 @@ fn ip(words: &str) -> Result<()> {
 fn ethtool(words: &str) -> Result<()> {
     let words: Vec<&str> = words.split_whitespace().collect();
     command::run("ethtool", &words).map(drop)
-}
-
-/// The kernel thread that processes what arrives at a device.
-fn napi_thread(device: &str) -> Result<u32> {
-    napi::threads(device)?
-        .first()
-        .copied()
-        .ok_or_else(|| ExperimentError::Unsupported {
-            scheduler: super::contender::Contender::Tasks.name(),
-            reason: format!("no thread processes what arrives at {device}"),
-        })
 }

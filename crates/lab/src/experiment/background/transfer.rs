@@ -5,17 +5,52 @@ use std::sync::mpsc;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use super::contender::Contender;
-use super::program::{Program, send};
+use super::processor::fill;
+use super::program::{Program, Upload, send};
 use super::upload::{self, Marking, Port, Reception, Server, WRITE_BYTES};
 use super::work::{Moment, Observer, Work};
 use crate::experiment::error::Result;
 
-/// The background upload, of "500 KB": a KB here is a thousand bytes.
-pub const BACKGROUND_BYTES: u64 = 500_000;
-/// The foreground may start when this much of it has arrived: by then the wire is busy all the
-/// time.
-const STEADY_BYTES: u64 = 100_000;
+/// The background's upload.
+#[derive(Debug, Clone, Copy)]
+pub struct Background {
+    pub marking: Marking,
+    pub bytes: u64,
+    /// The foreground may start when this much of it has arrived: by then the wire is busy all
+    /// the time.
+    pub steady_bytes: u64,
+    /// The program's nice value.
+    pub nice: i32,
+}
+
+impl Background {
+    /// LP-LBE's "500 KB": a KB here is a thousand bytes.
+    pub const fn of_500_kb(marking: Marking) -> Self {
+        Self {
+            marking,
+            bytes: 500_000,
+            steady_bytes: 100_000,
+            nice: super::BACKGROUND_NICE,
+        }
+    }
+}
+
+/// How the foreground's program makes its data.
+#[derive(Debug, Clone, Copy)]
+pub struct Foreground {
+    /// Bytes written at once.
+    pub piece: usize,
+    /// Work before each piece, in units of [`fill`].
+    pub units: u32,
+}
+
+impl Foreground {
+    /// The data is ready.
+    pub const READY: Self = Self {
+        piece: WRITE_BYTES,
+        units: 0,
+    };
+}
 
 /// The result of a run. Times are from the call of `connect()` at the host to the last byte at
 /// the server's program, by one clock.
@@ -39,7 +74,9 @@ pub struct Effort {
 
 /// The lab, set up for one contender at one rate.
 pub struct Stage<'lab> {
-    pub contender: Contender,
+    pub foreground: Foreground,
+    /// `None`: the foreground is alone.
+    pub background: Option<Background>,
     pub server: &'lab Server,
     pub observer: &'lab Observer,
     pub takt: &'lab Path,
@@ -48,20 +85,20 @@ pub struct Stage<'lab> {
 impl Stage<'_> {
     /// `offset` moves the foreground's start, so that runs differ.
     pub fn transfer(&self, foreground_bytes: u64, offset: Duration) -> Result<Transfer> {
-        if !self.contender.has_background() {
+        let Some(background) = self.background else {
             return Ok(self.foreground(foreground_bytes, None)?.0);
-        }
-        let reception = self
-            .server
-            .expect(Port::Background, BACKGROUND_BYTES, STEADY_BYTES)?;
-        let program = self.background(BACKGROUND_BYTES)?;
+        };
+        let reception =
+            self.server
+                .expect(Port::Background, background.bytes, background.steady_bytes)?;
+        let program = self.start(background)?;
         reception.wait_early()?;
         std::thread::sleep(offset);
         let (mut transfer, before, come) = self.foreground(foreground_bytes, Some(&reception))?;
         let whole_at = reception.wait_whole()?;
         transfer.all = Effort {
-            work: self.observer.between(&before, &Moment::now()?),
-            bytes: foreground_bytes + BACKGROUND_BYTES - come,
+            work: self.observer.between(&before, &self.observer.now()?),
+            bytes: foreground_bytes + background.bytes - come,
         };
         reception.finish()?;
         let started = program.finish()?;
@@ -70,10 +107,14 @@ impl Stage<'_> {
     }
 
     /// Starts the background program.
-    pub fn background(&self, bytes: u64) -> Result<Program> {
-        let socket = upload::open(self.contender.marking())?;
-        let port = Port::Background.number();
-        Program::start(self.takt, socket, port, bytes, WRITE_BYTES)
+    pub fn start(&self, background: Background) -> Result<Program> {
+        let upload = Upload {
+            port: Port::Background.number(),
+            bytes: background.bytes,
+            piece: WRITE_BYTES,
+            nice: background.nice,
+        };
+        Program::start(self.takt, upload::open(background.marking)?, upload)
     }
 
     /// Returns also the moment it began, and the part of the background that had arrived.
@@ -86,15 +127,17 @@ impl Stage<'_> {
         let reception = self.server.expect(Port::Foreground, bytes, bytes)?;
         let socket = upload::open(Marking::default())?;
         let (go, gone) = mpsc::channel();
+        let Foreground { piece, units } = self.foreground;
         let sender = std::thread::spawn(move || {
             // Both ends of the channel live until the last byte has arrived.
             let _ = gone.recv();
-            send(socket, Port::Foreground.number(), bytes, WRITE_BYTES)
+            let prepare = || (0..units).for_each(|_| fill());
+            send(socket, Port::Foreground.number(), bytes, piece, prepare)
         });
-        let (before, come_before) = (Moment::now()?, come());
+        let (before, come_before) = (self.observer.now()?, come());
         let _ = go.send(());
         let whole_at = reception.wait_whole()?;
-        let (after, come_after) = (Moment::now()?, come());
+        let (after, come_after) = (self.observer.now()?, come());
         reception.finish()?;
         let started = joined(sender)?;
         let both = Effort {

@@ -54,11 +54,16 @@ pub struct Marking {
 pub struct Server {
     foreground: TcpListener,
     background: TcpListener,
+    /// Sets the importance of the threads that receive.
+    importance: fn() -> Result<()>,
 }
+
+/// The name of the server's threads, whose time is counted apart from the host's.
+pub const SERVER_THREAD: &str = "server";
 
 impl Server {
     /// `buffer_bytes` is what connections may receive before the server reads it; without it
-    /// the kernel tunes the size.
+    /// the kernel tunes the size. The server reads when the host rests.
     pub fn start(buffer_bytes: Option<usize>) -> Result<Self> {
         let listen = |port: Port| -> Result<TcpListener> {
             let listener = TcpListener::bind(SocketAddrV4::new(SERVER, port.number()))
@@ -72,8 +77,17 @@ impl Server {
             Ok(Self {
                 foreground: listen(Port::Foreground)?,
                 background: listen(Port::Background)?,
+                importance: importance::less_than_all,
             })
         })
+    }
+
+    /// Reads at once, whatever the host does, as a server with a processor of its own.
+    pub fn at_once(self) -> Self {
+        Self {
+            importance: importance::more_than_all,
+            ..self
+        }
     }
 
     /// Takes the next upload of that kind; reports when `early_bytes` had arrived, and when all
@@ -90,11 +104,16 @@ impl Server {
             received: Arc::clone(&received),
             milestones: [(early_bytes, early.0), (bytes, whole.0)],
         };
-        let thread = std::thread::spawn(move || {
-            importance::less_than_all()?;
+        let importance = self.importance;
+        let receive = move || {
+            importance()?;
             let (stream, _) = listener.accept().doing("accept an upload")?;
             progress.follow(stream)
-        });
+        };
+        let thread = std::thread::Builder::new()
+            .name(SERVER_THREAD.to_owned())
+            .spawn(receive)
+            .doing("start a thread of the server")?;
         Ok(Reception {
             received,
             early: early.1,

@@ -1,8 +1,8 @@
 //! The processor's work over a span of time.
 
 use std::path::Path;
-use std::time::Duration;
 
+use super::far_end::FarEnd;
 use crate::experiment::error::{ExperimentError, Result};
 use crate::experiment::load::Idle;
 
@@ -10,38 +10,77 @@ const STATISTICS: &str = "/proc/stat";
 /// Observations that measure the cost of an observation.
 const REHEARSALS: usize = 9;
 
-/// Instructions (busy nanoseconds of the virtual clock) and task switches.
+/// The whole machine's, which is also the far end of the wire.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Work {
+    /// Busy nanoseconds of the virtual clock.
     pub instructions: u64,
+    /// Of tasks.
     pub switches: u64,
+    /// Of the processor, from idleness.
+    pub wakeups: u64,
+    /// Time of the far end's threads: instructions that a host does not execute.
+    pub far_end_ns: u64,
 }
 
-/// Both counters at one instant.
+impl std::ops::Add for Work {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        Self {
+            instructions: self.instructions + other.instructions,
+            switches: self.switches + other.switches,
+            wakeups: self.wakeups + other.wakeups,
+            far_end_ns: self.far_end_ns + other.far_end_ns,
+        }
+    }
+}
+
+/// All counters at one instant.
 #[derive(Debug, Clone, Copy)]
 pub struct Moment {
     idle: Idle,
     switches: u64,
+    far_end_ns: u64,
 }
 
 /// Reads the counters, and knows the cost of reading them.
 pub struct Observer {
     own: Work,
+    far_end: FarEnd,
 }
 
 impl Observer {
     /// To be called while nothing else happens.
-    pub fn new() -> Result<Self> {
+    pub fn new(far_end: FarEnd) -> Result<Self> {
+        let mut observer = Self {
+            own: Work::default(),
+            far_end,
+        };
         let moments = (0..=REHEARSALS)
-            .map(|_| Moment::now())
+            .map(|_| observer.now())
             .collect::<Result<Vec<_>>>()?;
         let mut costs: Vec<Work> = moments
             .windows(2)
             .map(|pair| pair[1].since(&pair[0]))
             .collect();
         costs.sort_unstable_by_key(|cost| cost.instructions);
-        Ok(Self {
-            own: costs[REHEARSALS / 2],
+        observer.own = costs[REHEARSALS / 2];
+        Ok(observer)
+    }
+
+    pub fn now(&self) -> Result<Moment> {
+        let unreadable = |reason: String| ExperimentError::Unreadable {
+            path: Path::new(STATISTICS).to_owned(),
+            reason,
+        };
+        let statistics =
+            std::fs::read_to_string(STATISTICS).map_err(|error| unreadable(error.to_string()))?;
+        Ok(Moment {
+            switches: switches(&statistics)
+                .ok_or_else(|| unreadable("no line ctxt in it".into()))?,
+            far_end_ns: self.far_end.ran_ns()?,
+            idle: Idle::now()?,
         })
     }
 
@@ -51,30 +90,20 @@ impl Observer {
         Work {
             instructions: whole.instructions.saturating_sub(self.own.instructions),
             switches: whole.switches.saturating_sub(self.own.switches),
+            ..whole
         }
     }
 }
 
 impl Moment {
-    pub fn now() -> Result<Self> {
-        let unreadable = |reason: String| ExperimentError::Unreadable {
-            path: Path::new(STATISTICS).to_owned(),
-            reason,
-        };
-        let statistics =
-            std::fs::read_to_string(STATISTICS).map_err(|error| unreadable(error.to_string()))?;
-        Ok(Self {
-            switches: switches(&statistics)
-                .ok_or_else(|| unreadable("no line ctxt in it".into()))?,
-            idle: Idle::now()?,
-        })
-    }
-
     fn since(&self, earlier: &Self) -> Work {
-        let busy: Duration = self.idle.since(&earlier.idle).busy;
+        let busy = self.idle.since(&earlier.idle);
         Work {
-            instructions: busy.as_nanos() as u64,
+            instructions: busy.busy.as_nanos() as u64,
             switches: self.switches - earlier.switches,
+            wakeups: busy.idle_entries,
+            // A server's thread that has ended is not counted any more.
+            far_end_ns: self.far_end_ns.saturating_sub(earlier.far_end_ns),
         }
     }
 }

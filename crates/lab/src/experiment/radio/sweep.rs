@@ -93,6 +93,7 @@ mod tests {
                     elapsed: length,
                     busy: Duration::ZERO,
                     timer_interrupts: 0,
+                    idle_entries: 0,
                 },
             },
             air: Statistics::default(),
