@@ -11,7 +11,9 @@ use thiserror::Error;
 
 use crate::{
     caches::{Caches, CachesError},
-    experiment::{BYTES, CACHES, GAP, GATEWAY, GatewayChoice, NAMES, PROCESSOR, QUEUES, SLACK},
+    experiment::{
+        BYTES, CACHES, GAP, GATEWAY, GatewayChoice, NAMES, PROCESSOR, QUEUES, SLACK, STEPS,
+    },
     guest::Net,
     host::{self, DEFAULT_SERIES, ExecOptions, NEWEST},
     progress::Progress,
@@ -179,6 +181,8 @@ pub enum Part {
     Slack,
     /// Of `pacing`: gap frames.
     Gap,
+    /// Of `pacing`: a hundred rates, and classes that start one after the other.
+    Steps,
     /// Of `background`: where the processor is the bottleneck.
     Processor,
 }
@@ -191,6 +195,7 @@ impl Part {
             Self::Bytes => ("--bytes", COST, BYTES),
             Self::Slack => ("--slack", PACING, SLACK),
             Self::Gap => ("--gap", PACING, GAP),
+            Self::Steps => ("--steps", PACING, STEPS),
             Self::Processor => ("--processor", BACKGROUND, PROCESSOR),
         }
     }

@@ -211,6 +211,9 @@ pub struct PartFlags {
     /// Of `pacing`: measure only gap frames.
     #[arg(long)]
     gap: bool,
+    /// Of `pacing`: measure only a hundred rates, and classes that start one after the other.
+    #[arg(long)]
+    steps: bool,
     /// Of `background`: measure only uploads whose processor is the bottleneck, and the host's
     /// instructions for a KB.
     #[arg(long)]
@@ -224,6 +227,7 @@ impl From<PartFlags> for Option<Part> {
             (flags.bytes, Part::Bytes),
             (flags.slack, Part::Slack),
             (flags.gap, Part::Gap),
+            (flags.steps, Part::Steps),
             (flags.processor, Part::Processor),
         ]
         .into_iter()

@@ -92,6 +92,8 @@ pub const PROCESSOR: &str = "processor";
 pub const BYTES: &str = "bytes";
 /// What `pacing` runs in the machine with `--slack`.
 pub const SLACK: &str = "slack";
+/// Likewise with `--steps`.
+pub const STEPS: &str = "steps";
 /// Likewise with `--gap`.
 pub const GAP: &str = "gap";
 
@@ -119,6 +121,7 @@ pub fn run_here(name: &str, options: Options) -> Result<Report> {
         BYTES => cost::bytes::run,
         SLACK => pacing::run_slack,
         GAP => pacing::run_gap,
+        STEPS => pacing::run_steps,
         LINE => background::run_on_a_line,
         PROCESSOR => background::run_on_a_busy_processor,
         "bystanders" => bystanders::run,

@@ -42,6 +42,10 @@ impl Observed {
         })
     }
 
+    pub fn achieved_bps(&self) -> f64 {
+        self.achieved_bps
+    }
+
     /// The absolute error of its rate.
     pub fn rate_error_percent(&self) -> f64 {
         self.rate_error_ppm.abs() / 1e4

@@ -14,6 +14,7 @@ mod length;
 mod shares;
 mod sharing;
 mod slack;
+mod steps;
 mod streams;
 mod tcp;
 mod tree;
@@ -76,8 +77,19 @@ pub fn run(bench: &Bench) -> Result<Vec<Row>> {
         if !bench.short {
             rows.extend(downloads::run(scheduler, root)?);
         }
+        rows.extend(steps::run(scheduler, root, bench.short)?);
         rows.extend(slack::run(scheduler, root, bench.short)?);
         rows.extend(gap::run(scheduler, root, bench)?);
+        Ok(rows)
+    })?;
+    Ok(rows.into_iter().flatten().collect())
+}
+
+/// PSPacer's figures 2 and 3: a hundred rates, and classes that start one after the other.
+pub fn run_steps(bench: &Bench) -> Result<Vec<Row>> {
+    let rows = bench.with_each(|scheduler, root| {
+        let mut rows = steps::run(scheduler, root, bench.short)?;
+        rows.extend(sharing::run(scheduler, root, bench.short)?);
         Ok(rows)
     })?;
     Ok(rows.into_iter().flatten().collect())

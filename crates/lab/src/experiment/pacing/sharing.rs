@@ -3,8 +3,8 @@
 //!
 //! PSPacer's figure 3 on a tenth of its link and a twentieth of its time: classes of 40, 40,
 //! 40, 20 and 20 Mbit/s on 100 Mbit/s, which start one after the other, all run for a while,
-//! and stop one after the other. Shares are taken while all run, overshoot after every stop but
-//! the last.
+//! and stop one after the other. Rates are taken in every step until all run, shares while all
+//! run, overshoot after every stop but the last.
 
 use std::ops::Range;
 use std::time::Duration;
@@ -20,7 +20,7 @@ use crate::experiment::error::{ExperimentError, Result};
 use crate::experiment::metrics::{Metrics, metrics};
 use crate::experiment::root::Root;
 use crate::experiment::scheduler::Scheduler;
-use crate::experiment::setup::Setup;
+use crate::experiment::setup::{Qdisc, Setup};
 use crate::experiment::sink::Sink;
 use crate::experiment::source::Source;
 use crate::experiment::traffic::{Flow, Traffic, receive_clock_ns};
@@ -37,18 +37,28 @@ struct Case {
     name: &'static str,
     /// The first class's priority; the others have the usual one.
     first_priority: Option<u8>,
+    /// Of a link by Takt; without it, every scheduler takes part.
+    pacing: Option<&'static str>,
     is_in_short: bool,
 }
 
-const CASES: [Case; 2] = [
+const CASES: [Case; 3] = [
     Case {
         name: "sharing",
         first_priority: None,
+        pacing: None,
         is_in_short: true,
     },
     Case {
         name: "sharing-priority",
         first_priority: Some(0),
+        pacing: None,
+        is_in_short: false,
+    },
+    Case {
+        name: "sharing-gap",
+        first_priority: None,
+        pacing: Some("gap"),
         is_in_short: false,
     },
 ];
@@ -58,7 +68,9 @@ pub fn run(scheduler: Scheduler, root: &mut Root<'_>, short: bool) -> Result<Vec
     let mut rows = Vec::new();
     for case in CASES.iter().filter(|case| case.is_in_short || !short) {
         let tree = five(case.first_priority);
-        if let Some(setup) = tree_setup(scheduler, &tree) {
+        if let Some(setup) =
+            tree_setup(scheduler, &tree).and_then(|setup| case.paced(scheduler, setup))
+        {
             eprintln!("pacing: {}, {}", scheduler.name(), case.name);
             root.attach(scheduler.name(), &setup.qdisc)?;
             let run = Run::of(&tree, &setup, short)?;
@@ -66,6 +78,23 @@ pub fn run(scheduler: Scheduler, root: &mut Root<'_>, short: bool) -> Result<Vec
         }
     }
     Ok(rows)
+}
+
+impl Case {
+    /// `None`: the scheduler has no such pacing.
+    fn paced(&self, scheduler: Scheduler, setup: Setup) -> Option<Setup> {
+        let Some(pacing) = self.pacing else {
+            return Some(setup);
+        };
+        match (scheduler, setup.qdisc) {
+            (Scheduler::Takt, Qdisc::Takt(policy)) => {
+                let line = format!("]\npacing = \"{pacing}\"\n");
+                let qdisc = Qdisc::Takt(policy.replacen("]\n", &line, 1));
+                Some(Setup { qdisc, ..setup })
+            }
+            _ => None,
+        }
+    }
 }
 
 fn five(first_priority: Option<u8>) -> Tree {
@@ -92,15 +121,15 @@ fn five(first_priority: Option<u8>) -> Tree {
 /// The times of starts and stops, by the clock of the receive timestamps.
 struct Run {
     flows: Vec<Flow>,
-    started_ns: u64,
-    all_active_ns: u64,
+    /// Of each class.
+    starts_ns: Vec<u64>,
     first_stop_ns: u64,
     ended_ns: u64,
 }
 
 impl Run {
     fn of(tree: &Tree, setup: &Setup, short: bool) -> Result<Self> {
-        let (step_ms, all_ms) = if short { (100, 1_200) } else { (500, 4_500) };
+        let (step_ms, all_ms) = if short { (100, 1_200) } else { (2_000, 4_500) };
         let (step, all) = (
             Duration::from_millis(step_ms),
             Duration::from_millis(all_ms),
@@ -115,14 +144,14 @@ impl Run {
         let sinks = Sink::open(&shape, whole)?;
         let mut traffic = Traffic::at_rest(&shape, sources, sinks)?;
 
-        let started_ns = receive_clock_ns()?;
+        let mut starts_ns = Vec::new();
         for class in 0..classes {
             if class > 0 {
                 traffic.pump(step)?;
             }
+            starts_ns.push(receive_clock_ns()?);
             traffic.start(class)?;
         }
-        let all_active_ns = receive_clock_ns()?;
         traffic.pump(all)?;
         let first_stop_ns = receive_clock_ns()?;
         for class in 0..classes {
@@ -132,8 +161,7 @@ impl Run {
         let ended_ns = receive_clock_ns()?;
         Ok(Self {
             flows: traffic.finish()?,
-            started_ns,
-            all_active_ns,
+            starts_ns,
             first_stop_ns,
             ended_ns,
         })
@@ -147,7 +175,7 @@ impl Run {
             .map(|flow| flow.record.arrivals_ns.as_slice())
             .collect();
         let entitled_bps = tree.entitled_bps(&vec![true; arrivals_ns.len()]);
-        let all_active = self.all_active_ns + SETTLE_NS..self.first_stop_ns;
+        let all_active = self.starts_ns[arrivals_ns.len() - 1] + SETTLE_NS..self.first_stop_ns;
         let errors_percent = share_errors_percent(&arrivals_ns, &entitled_bps, &all_active)
             .ok_or_else(|| ExperimentError::NoTraffic {
                 scheduler: scheduler.name(),
@@ -174,6 +202,10 @@ impl Run {
                 "share_error_max_percent",
                 json!(errors_percent.iter().copied().fold(0.0, f64::max)),
             ),
+            (
+                "step_rate_error_max_percent",
+                json!(self.step_errors_percent(&arrivals_ns, tree, frame_bits)),
+            ),
             ("overshoot_ns", json!(overshoots_ns.iter().max())),
         ]);
         together.extend(Packets::of(&self.flows).metrics());
@@ -193,6 +225,32 @@ impl Run {
             rows.push(row(Some(leaf.name), figures));
         }
         Ok(rows)
+    }
+
+    /// The largest error of a class's rate in any step from its start on, until the first stop;
+    /// `None` for steps too short to have settled.
+    fn step_errors_percent(
+        &self,
+        arrivals_ns: &[&[u64]],
+        tree: &Tree,
+        frame_bits: u64,
+    ) -> Option<f64> {
+        let ends_ns = self.starts_ns[1..].iter().chain([&self.first_stop_ns]);
+        let mut worst = None;
+        for (step, (start_ns, end_ns)) in self.starts_ns.iter().zip(ends_ns).enumerate() {
+            let span = start_ns + SETTLE_NS..*end_ns;
+            if span.end.saturating_sub(span.start) < SETTLE_NS {
+                return None;
+            }
+            let active: Vec<bool> = (0..arrivals_ns.len()).map(|one| one <= step).collect();
+            let entitled_bps = tree.entitled_bps(&active);
+            for class in 0..=step {
+                let achieved_bps = rate_bps(arrivals_ns[class], &span, frame_bits);
+                let error = (achieved_bps / entitled_bps[class] - 1.0).abs() * 100.0;
+                worst = Some(error.max(worst.unwrap_or(0.0)));
+            }
+        }
+        worst
     }
 
     /// The longest overshoot of each class after any stop. A class has stopped when its last
@@ -221,13 +279,14 @@ impl Run {
 
     /// `[time since the start in ns, rate]` over the whole run.
     fn curve(&self, arrivals_ns: &[u64], frame_bits: u64) -> Vec<(u64, f64)> {
-        let span: Range<u64> = self.started_ns..self.ended_ns;
+        let started_ns = self.starts_ns[0];
+        let span: Range<u64> = started_ns..self.ended_ns;
         span.step_by(CURVE_STEP_NS as usize)
             .map(|from_ns| {
                 let frames = count(arrivals_ns, &(from_ns..from_ns + CURVE_STEP_NS));
                 let bits = frames as u64 * frame_bits;
                 (
-                    from_ns - self.started_ns,
+                    from_ns - started_ns,
                     bits as f64 * 1e9 / CURVE_STEP_NS as f64,
                 )
             })
