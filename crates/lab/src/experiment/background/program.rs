@@ -1,7 +1,7 @@
 //! The background program, in a process of its own. The gate asks for the process of a packet's
 //! socket, and this process's threads are the foreground and the observer.
 
-use std::io::{Read, Write};
+use std::io::Write;
 use std::net::{Shutdown, TcpStream};
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::path::Path;
@@ -91,8 +91,8 @@ impl Drop for Program {
     }
 }
 
-/// The program itself. A TCP connection is closed at the end, and the program waits for the
-/// server to close it.
+/// The program itself. A TCP connection is closed at the end, and the program takes what the server
+/// sends until it closes it.
 pub fn send_from_stdin(port: u16, bytes: u64, piece: usize, nice: i32) -> Result<()> {
     importance::nice(CALLING_THREAD, nice)?;
     let socket = std::io::stdin()
@@ -129,7 +129,8 @@ pub fn send(
     }
     if kind == SockType::Stream {
         stream.shutdown(Shutdown::Write).doing("end an upload")?;
-        stream.read(&mut [0]).doing("wait for the server")?;
+        // A download is all that comes before the server's end.
+        std::io::copy(&mut stream, &mut std::io::sink()).doing("wait for the server")?;
     }
     Ok(started)
 }

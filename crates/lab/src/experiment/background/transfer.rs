@@ -11,10 +11,18 @@ use super::upload::{self, Marking, Port, Reception, Server, WRITE_BYTES};
 use super::work::{Moment, Observer, Work};
 use crate::experiment::error::Result;
 
-/// The background's upload.
+/// Of the background's data.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Way {
+    Up,
+    Down,
+}
+
+/// The background's transfer.
 #[derive(Debug, Clone, Copy)]
 pub struct Background {
     pub marking: Marking,
+    pub way: Way,
     pub bytes: u64,
     /// The foreground may start when this much of it has arrived: by then the wire is busy all
     /// the time.
@@ -28,6 +36,7 @@ impl Background {
     pub const fn of_500_kb(marking: Marking) -> Self {
         Self {
             marking,
+            way: Way::Up,
             bytes: 500_000,
             steady_bytes: 100_000,
             nice: super::BACKGROUND_NICE,
@@ -88,9 +97,11 @@ impl Stage<'_> {
         let Some(background) = self.background else {
             return Ok(self.foreground(foreground_bytes, None)?.0);
         };
-        let reception =
-            self.server
-                .expect(Port::Background, background.bytes, background.steady_bytes)?;
+        let (bytes, steady_bytes) = (background.bytes, background.steady_bytes);
+        let reception = match background.way {
+            Way::Up => { self.server }.expect(Port::Background, bytes, steady_bytes)?,
+            Way::Down => { self.server }.provide(Port::Background, bytes, steady_bytes)?,
+        };
         let program = self.start(background)?;
         reception.wait_early()?;
         std::thread::sleep(offset);
@@ -110,7 +121,10 @@ impl Stage<'_> {
     pub fn start(&self, background: Background) -> Result<Program> {
         let upload = Upload {
             port: Port::Background.number(),
-            bytes: background.bytes,
+            bytes: match background.way {
+                Way::Up => background.bytes,
+                Way::Down => 0,
+            },
             piece: WRITE_BYTES,
             nice: background.nice,
         };

@@ -1,6 +1,7 @@
-//! One upload: a TCP connection from the host, and a receiver that records when data arrived.
+//! One transfer: a TCP connection from the host, and a server that records when data arrived, or
+//! sends it.
 
-use std::io::{ErrorKind, Read};
+use std::io::{ErrorKind, Read, Write};
 use std::net::{Ipv4Addr, SocketAddrV4, TcpListener, TcpStream};
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
@@ -18,6 +19,8 @@ use crate::experiment::pair::{A, B};
 pub const SERVER: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 2);
 /// The size of a program's write.
 pub const WRITE_BYTES: usize = 16 * 1024;
+/// What a download has on its way at most.
+const SEND_BUFFER_BYTES: usize = 32 << 10;
 /// Longer than any upload of this experiment takes.
 const TIME_MAX: Duration = Duration::from_secs(600);
 
@@ -46,7 +49,7 @@ pub struct Marking {
     pub type_of_service: Option<i32>,
     /// `TCP_CONGESTION`.
     pub congestion_control: Option<&'static str>,
-    /// `SO_SNDBUF`.
+    /// `SO_SNDBUF` and `SO_RCVBUF`.
     pub buffer_bytes: Option<usize>,
 }
 
@@ -93,6 +96,23 @@ impl Server {
     /// Takes the next upload of that kind; reports when `early_bytes` had arrived, and when all
     /// `bytes` had.
     pub fn expect(&self, port: Port, bytes: u64, early_bytes: u64) -> Result<Reception> {
+        self.serve(port, bytes, early_bytes, Progress::follow)
+    }
+
+    /// Sends `bytes` to the next that connects; reports likewise what its buffer has taken, a small
+    /// one.
+    pub fn provide(&self, port: Port, bytes: u64, early_bytes: u64) -> Result<Reception> {
+        let send = move |progress: Progress, stream| progress.send(stream, bytes);
+        self.serve(port, bytes, early_bytes, send)
+    }
+
+    fn serve(
+        &self,
+        port: Port,
+        bytes: u64,
+        early_bytes: u64,
+        transfer: impl FnOnce(Progress, TcpStream) -> Result<()> + Send + 'static,
+    ) -> Result<Reception> {
         let listener = match port {
             Port::Foreground => &self.foreground,
             Port::Background => &self.background,
@@ -105,14 +125,14 @@ impl Server {
             milestones: [(early_bytes, early.0), (bytes, whole.0)],
         };
         let importance = self.importance;
-        let receive = move || {
+        let serve = move || {
             importance()?;
             let (stream, _) = listener.accept().doing("accept an upload")?;
-            progress.follow(stream)
+            transfer(progress, stream)
         };
         let thread = std::thread::Builder::new()
             .name(SERVER_THREAD.to_owned())
-            .spawn(receive)
+            .spawn(serve)
             .doing("start a thread of the server")?;
         Ok(Reception {
             received,
@@ -123,7 +143,7 @@ impl Server {
     }
 }
 
-/// An upload as the server sees it.
+/// A transfer as the server sees it.
 pub struct Reception {
     received: Arc<AtomicU64>,
     early: Receiver<Instant>,
@@ -178,16 +198,34 @@ impl Progress {
             if bytes == 0 {
                 return Ok(());
             }
-            let now = Instant::now();
-            let after = before + bytes;
-            self.received.store(after, Ordering::Relaxed);
-            for (at, told) in &self.milestones {
-                if (before + 1..=after).contains(at) {
-                    // A caller that does not wait for this has dropped the other end.
-                    let _ = told.send(now);
-                }
+            self.tell(before, before + bytes);
+            before += bytes;
+        }
+    }
+
+    fn send(self, mut stream: TcpStream, bytes: u64) -> Result<()> {
+        setsockopt(&stream, sockopt::SndBufForce, &SEND_BUFFER_BYTES)
+            .doing("set SO_SNDBUFFORCE")?;
+        let payload = vec![0; SEND_BUFFER_BYTES / 4];
+        let mut before = 0;
+        while before < bytes {
+            let now = (bytes - before).min(payload.len() as u64);
+            let piece = &payload[..now as usize];
+            stream.write_all(piece).doing("send a download")?;
+            self.tell(before, before + now);
+            before += now;
+        }
+        Ok(())
+    }
+
+    fn tell(&self, before: u64, after: u64) {
+        let now = Instant::now();
+        self.received.store(after, Ordering::Relaxed);
+        for (at, told) in &self.milestones {
+            if (before + 1..=after).contains(at) {
+                // A caller that does not wait for this has dropped the other end.
+                let _ = told.send(now);
             }
-            before = after;
         }
     }
 }
@@ -218,6 +256,7 @@ fn marked(marking: Marking) -> Result<OwnedFd> {
     }
     if let Some(bytes) = marking.buffer_bytes {
         setsockopt(&socket, sockopt::SndBufForce, &bytes).doing("set SO_SNDBUFFORCE")?;
+        setsockopt(&socket, sockopt::RcvBufForce, &bytes).doing("set SO_RCVBUFFORCE")?;
     }
     Ok(socket)
 }

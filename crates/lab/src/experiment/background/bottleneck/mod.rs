@@ -25,7 +25,7 @@ use self::threads::Threads;
 use super::far_end::{self, FarEnd};
 use super::processor;
 use super::tasks::Tasks;
-use super::transfer::{Background, Foreground, Stage, Transfer};
+use super::transfer::{Background, Foreground, Stage, Transfer, Way};
 use super::upload::{Marking, Server};
 use super::work::Observer;
 use crate::experiment::command;
@@ -51,6 +51,7 @@ struct Case {
     wire: Wire,
     /// Time that the foreground computes for a KB.
     compute_us: f64,
+    way: Way,
     background_bytes: u64,
     /// The foreground starts when these have arrived.
     steady_bytes: u64,
@@ -58,7 +59,7 @@ struct Case {
     sizes_kb: &'static [u64],
 }
 
-const CASES: [Case; 4] = [
+const CASES: [Case; 5] = [
     // The foreground makes 12.5 KB a millisecond at most, its wire would take all of them.
     Case {
         name: "processor",
@@ -66,6 +67,7 @@ const CASES: [Case; 4] = [
             rate_bps: 1_000_000_000,
         },
         compute_us: 80.0,
+        way: Way::Up,
         background_bytes: 4_000_000,
         steady_bytes: 500_000,
         nice: super::BACKGROUND_NICE,
@@ -77,9 +79,23 @@ const CASES: [Case; 4] = [
             rate_bps: 1_000_000_000,
         },
         compute_us: 80.0,
+        way: Way::Up,
         background_bytes: 4_000_000,
         steady_bytes: 500_000,
         nice: 0,
+        sizes_kb: &[100, 300],
+    },
+    // The background downloads.
+    Case {
+        name: "processor-download",
+        wire: Wire::Fast {
+            rate_bps: 1_000_000_000,
+        },
+        compute_us: 80.0,
+        way: Way::Down,
+        background_bytes: 4_000_000,
+        steady_bytes: 500_000,
+        nice: super::BACKGROUND_NICE,
         sizes_kb: &[100, 300],
     },
     // Figure 12: the wire is the bottleneck, and the background has 500 KB.
@@ -89,6 +105,7 @@ const CASES: [Case; 4] = [
             rate_bps: 5_700_000,
         },
         compute_us: 0.0,
+        way: Way::Up,
         background_bytes: 500_000,
         steady_bytes: 100_000,
         nice: super::BACKGROUND_NICE,
@@ -101,6 +118,7 @@ const CASES: [Case; 4] = [
             rate_bps: 100_000_000,
         },
         compute_us: 0.0,
+        way: Way::Up,
         background_bytes: 500_000,
         steady_bytes: 100_000,
         nice: super::BACKGROUND_NICE,
@@ -182,6 +200,7 @@ impl Lab<'_> {
                     buffer_bytes: Some(BUFFER_BYTES),
                     ..contender.marking()
                 },
+                way: self.case.way,
                 bytes: self.case.background_bytes,
                 steady_bytes: self.case.steady_bytes,
                 nice,
