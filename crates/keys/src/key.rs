@@ -66,7 +66,7 @@ pub enum KeyError {
     /// Another user owns the file, so that user knows the key and can replace it.
     #[error(
         "{path} belongs to user {uid}, and a key must belong to root or to its user (mode {mode:04o}); \
-         if nobody else knows it, chown root {path}"
+         if that user does not know the key, chown root {path}"
     )]
     Foreign {
         /// The key file's path.

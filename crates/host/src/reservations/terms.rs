@@ -110,7 +110,7 @@ impl Terms {
                 invalid("several members need a group with a name".to_owned())
             }
             None if self.handoff == Handoff::Free => {
-                invalid("a single thread has nobody to hand over to; name a group".to_owned())
+                invalid("free hand-off needs a group of several threads; name a group".to_owned())
             }
             None => Ok(()),
             Some(name) => takt_policy::check_name("group", name).map_err(JoinError::Invalid),
