@@ -65,35 +65,3 @@ impl Figures {
         rtt_ns.map_or(f64::NAN, |rtt_ns| *rtt_ns as f64 / 1e6)
     }
 }
-
-/// The mean of runs with different seeds, and half of its 95 % interval.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Interval {
-    /// The mean.
-    pub mean: f64,
-    /// Half of the interval, by Student's distribution.
-    pub half: f64,
-}
-
-impl Interval {
-    /// Of at least one value.
-    pub fn from_values(values: &[f64]) -> Self {
-        /// Quantiles at 97.5 % for one degree of freedom and more (Student 1908).
-        const T: [f64; 10] = [12.71, 4.30, 3.18, 2.78, 2.57, 2.45, 2.36, 2.31, 2.26, 2.23];
-        let count = values.len() as f64;
-        let mean = values.iter().sum::<f64>() / count;
-        if values.len() < 2 {
-            return Self {
-                mean,
-                half: f64::INFINITY,
-            };
-        }
-        let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
-        let deviation = (squares / (count - 1.0)).sqrt();
-        let t = T.get(values.len() - 2).copied().unwrap_or(2.0);
-        Self {
-            mean,
-            half: t * deviation / count.sqrt(),
-        }
-    }
-}

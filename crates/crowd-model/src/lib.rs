@@ -18,8 +18,9 @@ mod wire;
 
 pub use access_point::{AccessPoint, AccessQueue};
 pub use cell::Cell;
-pub use figures::{Figures, Interval, measure};
+pub use figures::{Figures, measure};
 pub use setup::{Direction, FlowTerms, Setup, Terminal};
+pub use takt_report::Interval;
 pub use takt_tcp_model as tcp;
 pub use tcp::Control;
 pub use trace::{Second, correlation, trace};

@@ -3,6 +3,7 @@
 
 mod flows;
 mod html;
+mod interval;
 mod plot;
 mod rows;
 mod stats;
@@ -12,6 +13,7 @@ mod view;
 
 pub use flows::flows_page;
 pub use html::{html, picture, simulation};
+pub use interval::Interval;
 pub use rows::{Report, Row};
 pub use stats::{
     Histogram, Quantiles, Spacing, achieved_bps, gap_errors_ns, nearest_rank, rate_error_ppm,
