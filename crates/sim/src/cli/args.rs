@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Parser, ValueEnum};
 use takt_shell::values;
 
-use super::schedulers::Name;
+use super::{schedulers::Name, seeds::Seeds};
 
 /// Simulate what a policy does to traffic: who gets what rate, spacing and delay, what is lost and
 /// what is held. The scheduler is the kernel's own code; the host is not looked at.
@@ -17,6 +17,7 @@ use super::schedulers::Name;
     after_help = "Examples:\n  takt sim policy.toml --traffic traffic.toml\n  \
                   takt sim policy.toml --traffic traffic.toml --beside tree,fifo\n  \
                   takt sim policy.toml --traffic traffic.toml --compare other.toml --duration 60s\n  \
+                  takt sim policy.toml --traffic traffic.toml --beside cake --seeds 1..20\n  \
                   takt sim --record eth0 10s --hash-addresses"
 )]
 pub struct Cli {
@@ -32,6 +33,10 @@ pub struct Cli {
     /// Random seed.
     #[arg(long, default_value_t = 1)]
     pub seed: u64,
+    /// Run with each of these seeds, at most a thousand, on all processors; figures are means with
+    /// their 95 % intervals.
+    #[arg(long, value_name = "FIRST..LAST", conflicts_with = "seed")]
+    pub seeds: Option<Seeds>,
     /// How long it takes, in simulated time.
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = duration)]
     pub duration: u64,
@@ -44,7 +49,7 @@ pub struct Cli {
     /// Record what leaves this host's device for so long, up to 3600s and two million packets, as a
     /// traffic file. Of packets only times, lengths and what rules match are kept. Needs root.
     #[arg(long, num_args = 2, value_names = ["DEV", "TIME"], add = values::devices(),
-          conflicts_with_all = ["policy", "traffic", "link", "beside", "compare"])]
+          conflicts_with_all = ["policy", "traffic", "link", "beside", "compare", "seeds"])]
     pub record: Vec<String>,
     /// Where the recording goes; the capture is beside it, and ends in .pcap. Neither may exist.
     #[arg(

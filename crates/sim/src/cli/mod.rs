@@ -6,6 +6,8 @@ mod page;
 mod recording;
 mod report;
 mod schedulers;
+mod seeds;
+mod spread;
 mod table;
 
 use std::{
@@ -22,6 +24,7 @@ use self::{
     args::{Cli, Output},
     exit::Exit,
     report::{Report, Variant},
+    seeds::Seeds,
 };
 
 /// Why nothing is simulated.
@@ -32,6 +35,8 @@ enum Refusal {
     Setup(SetupError),
     /// A peer fills a wire, and there is none.
     Gaps,
+    /// A page shows one run.
+    Page,
     /// The figures begin after the run's end.
     Short { after_ns: u64, duration_ns: u64 },
 }
@@ -47,12 +52,13 @@ pub fn run() -> Exit {
         return write(&format!("{:#}\n", takt_policy::traffic::json_schema()));
     };
     match simulate(&cli, policy, traffic) {
-        Ok(report) => show(&report, cli.output),
+        Ok(reports) => show(&reports, cli.output),
         Err(refusal) => refuse(&refusal, cli.output),
     }
 }
 
-fn simulate(cli: &Cli, policy: &Path, traffic: &Path) -> Result<Report, Refusal> {
+/// A report for each seed.
+fn simulate(cli: &Cli, policy: &Path, traffic: &Path) -> Result<Vec<Report>, Refusal> {
     let traffic = takt_policy::traffic::load(traffic).map_err(boxed)?;
     if traffic.measure_after_ns >= cli.duration {
         return Err(Refusal::Short {
@@ -60,62 +66,98 @@ fn simulate(cli: &Cli, policy: &Path, traffic: &Path) -> Result<Report, Refusal>
             duration_ns: cli.duration,
         });
     }
-    let terms = Terms {
-        seed: cli.seed,
-        duration_ns: cli.duration,
-    };
+    let seeds = { cli.seeds.as_ref() }.map_or_else(|| vec![cli.seed], Seeds::all);
+    if seeds.len() > 1 && cli.output == Output::Html {
+        return Err(Refusal::Page);
+    }
     let policies = [Some(policy), cli.compare.as_deref()];
-    let variants = policies.into_iter().flatten();
-    let variants = variants.map(|path| variant(cli, path, &traffic, terms));
-    Ok(Report {
+    let policies = policies.into_iter().flatten();
+    let prepared = policies.map(|path| Prepared::new(cli, path, &traffic));
+    let prepared = prepared.collect::<Result<Vec<_>, _>>()?;
+    let jobs = seeds.iter().flat_map(|&seed| {
+        let variants = prepared.iter();
+        variants
+            .flat_map(move |it| (0..=cli.beside.len()).map(move |scheduler| (seed, it, scheduler)))
+    });
+    let mut outcomes =
+        seeds::on_all_processors(&jobs.collect::<Vec<_>>(), |&(seed, it, scheduler)| {
+            let duration_ns = cli.duration;
+            it.run(scheduler, Terms { seed, duration_ns })
+        })
+        .into_iter();
+    let mut report = |seed| Report {
         traffic: traffic.name().to_owned(),
-        seed: cli.seed,
+        seed,
         duration_ns: cli.duration,
-        variants: variants.collect::<Result<_, _>>()?,
-    })
+        variants: { prepared.iter() }
+            .map(|it| it.variant(outcomes.by_ref().take(1 + cli.beside.len()).collect()))
+            .collect(),
+    };
+    Ok(seeds.into_iter().map(&mut report).collect())
 }
 
 fn boxed(error: Diagnostics) -> Refusal {
     Refusal::File(Box::new(error))
 }
 
-fn variant(cli: &Cli, path: &Path, traffic: &Traffic, terms: Terms) -> Result<Variant, Refusal> {
-    let loaded = takt_policy::load(path).map_err(boxed)?;
-    let setup = setup(&loaded.policy, &loaded.name, cli, traffic)?;
-    if cli.beside.contains(&schedulers::Name::Pspacer) && traffic.device.medium.is_some() {
-        return Err(Refusal::Gaps);
+/// A policy whose traffic is to be simulated.
+struct Prepared<'cli> {
+    name: String,
+    setup: Setup,
+    beside: &'cli [schedulers::Name],
+}
+
+impl<'cli> Prepared<'cli> {
+    fn new(cli: &'cli Cli, path: &Path, traffic: &Traffic) -> Result<Self, Refusal> {
+        let loaded = takt_policy::load(path).map_err(boxed)?;
+        let setup = setup(&loaded.policy, &loaded.name, cli, traffic)?;
+        if cli.beside.contains(&schedulers::Name::Pspacer) && traffic.device.medium.is_some() {
+            return Err(Refusal::Gaps);
+        }
+        Ok(Self {
+            name: loaded.name,
+            setup,
+            beside: &cli.beside,
+        })
     }
-    let peers = cli
-        .beside
-        .iter()
-        .map(|name| schedulers::peer(*name, &setup));
-    let all = std::iter::once(schedulers::own(&setup)).chain(peers);
-    let runs: Vec<Outcome> = all
-        .map(|(name, mut qdisc)| takt_sim::run(&setup, &name, &mut *qdisc, terms))
-        .collect();
-    Ok(Variant {
-        policy: loaded.name,
-        link: setup.link.device.clone(),
-        rate_bps: setup.link.rate_bps,
-        runs,
-    })
+
+    /// The policy's own scheduler is the first.
+    fn run(&self, scheduler: usize, terms: Terms) -> Outcome {
+        let peer = scheduler.checked_sub(1).and_then(|at| self.beside.get(at));
+        let (name, mut qdisc) = match peer {
+            Some(name) => schedulers::peer(*name, &self.setup),
+            None => schedulers::own(&self.setup),
+        };
+        takt_sim::run(&self.setup, &name, &mut *qdisc, terms)
+    }
+
+    fn variant(&self, runs: Vec<Outcome>) -> Variant {
+        Variant {
+            policy: self.name.clone(),
+            link: self.setup.link.device.clone(),
+            rate_bps: self.setup.link.rate_bps,
+            runs,
+        }
+    }
 }
 
 fn setup(policy: &Policy, name: &str, cli: &Cli, traffic: &Traffic) -> Result<Setup, Refusal> {
     Setup::new(policy, name, cli.link.as_deref(), traffic).map_err(Refusal::Setup)
 }
 
-fn show(report: &Report, output: Output) -> Exit {
-    let text = match output {
-        Output::Text => table::text(report),
-        Output::Html => page::html(report),
-        Output::Json => match report.json() {
+fn show(reports: &[Report], output: Output) -> Exit {
+    let text = match (reports, output) {
+        ([report], Output::Text) => table::text(report),
+        ([report], Output::Html) => page::html(report),
+        ([report], Output::Json) => match report.json() {
             Ok(json) => json,
             Err(error) => {
                 eprintln!("takt-sim: {error}");
                 return Exit::Failed;
             }
         },
+        (several, Output::Json) => format!("{:#}\n", spread::json(several)),
+        (several, _) => table::spreads(several),
     };
     write(&text)
 }
@@ -142,6 +184,9 @@ fn refuse(refusal: &Refusal, output: Output) -> Exit {
              out of --beside"
                 .to_owned(),
         ),
+        Refusal::Page => {
+            said("a page shows one run: leave out --seeds, or take --output json".to_owned())
+        }
         Refusal::Short {
             after_ns,
             duration_ns,

@@ -60,6 +60,50 @@ fn a_seed_gives_the_same_bytes_and_another_others() {
     assert_ne!(json("8"), first);
 }
 
+/// Each seed's run is what it is alone, whatever runs beside it.
+#[test]
+fn seeds_give_means_with_intervals() {
+    let short = ["--duration", "3s", "--beside", "fifo", "--output", "json"];
+    let json = |more: &[&str]| -> serde_json::Value {
+        let arguments: Vec<&str> = gateway(&short)
+            .into_iter()
+            .chain(more.iter().copied())
+            .collect();
+        serde_json::from_str(&text(&takt_sim(&arguments))).expect("JSON")
+    };
+    let several = json(&["--seeds", "3..6"]);
+    assert_eq!(several["seeds"], serde_json::json!([3, 4, 5, 6]));
+    let alone = ["3", "4", "5", "6"].map(|seed| json(&["--seed", seed]));
+    for run in 0..2 {
+        let class = &several["variants"][0]["runs"][run]["classes"][0];
+        let rates = alone.each_ref().map(|one| {
+            let class = &one["variants"][0]["runs"][run]["classes"][0];
+            class["delivered_bps"].as_f64().expect("a number")
+        });
+        let mean = rates.iter().sum::<f64>() / 4.0;
+        let spread = &class["delivered_bps"];
+        assert!((spread["mean"].as_f64().expect("a number") - mean).abs() < 1e-3);
+        assert!(spread["half"].as_f64().expect("a number") >= 0.0);
+        assert_eq!(spread["max"], rates.iter().copied().fold(0.0, f64::max));
+        assert_eq!(spread["seeds"], 4);
+    }
+
+    let table = text(&takt_sim(&gateway(&[
+        "--duration",
+        "3s",
+        "--seeds",
+        "1..3",
+    ])));
+    assert!(
+        table.lines().all(|line| line.chars().count() <= 80),
+        "{table}"
+    );
+    assert!(
+        table.contains("seeds 1 to 3") && table.contains('±'),
+        "{table}"
+    );
+}
+
 #[test]
 fn a_page_has_curves_and_all_numbers() {
     let page = text(&takt_sim(&gateway(&[
@@ -194,6 +238,19 @@ fn what_is_wrong_is_refused_with_the_place_and_the_fix() {
     let error = takt_sim(&gaps).stderr;
     let error = String::from_utf8_lossy(&error);
     assert!(error.contains("take it out of --beside"), "{error}");
+    for (seeds, says) in [
+        (&["--seeds", "9..2"][..], "must be greater than the first"),
+        (&["--seeds", "1..2", "--seed", "3"], "cannot be used with"),
+        (
+            &["--seeds", "1..2", "--output", "html"],
+            "leave out --seeds",
+        ),
+    ] {
+        let output = takt_sim(&gateway(seeds));
+        let error = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{error}");
+        assert!(error.contains(says), "{error}");
+    }
     let tree = file(
         "tree.toml",
         "[link.a]\nrate = \"1gbit\"\nbackend = \"tree\"\n",

@@ -1,12 +1,14 @@
 //! A report as tables of at most 80 columns.
 
 mod columns;
+mod spreads;
 mod units;
 
 use takt_policy::{format_duration, format_rate};
 use takt_sim::{Figures, Outcome, StationFigures};
 
 use self::columns::{Columns, Table};
+pub use self::spreads::spreads;
 use super::report::{Report, Variant};
 
 const RATES: Columns = &[
