@@ -2,9 +2,10 @@
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
+use crate::columns::{Column, columns, drop_lightest};
 use crate::plot::{FIGURE_CSS, Figure, figures, glance, headlines, of_simulation, standalone};
 use crate::rows::{Report, Row};
-use crate::view::{Case, Column, columns, drop_lightest, is_subject, tables};
+use crate::view::{Case, is_subject, tables};
 
 const PAGE_CSS: &str = include_str!("page.css");
 

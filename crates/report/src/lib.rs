@@ -1,6 +1,7 @@
 //! Results of experiments and their presentation: rows of metrics, the statistics behind them,
 //! a table for the terminal and a page with plots.
 
+mod columns;
 mod flows;
 mod html;
 mod interval;

@@ -2,8 +2,9 @@
 
 use comfy_table::{Cell, CellAlignment, ContentArrangement, Table, presets};
 
+use crate::columns::{Column, columns, drop_lightest};
 use crate::rows::Report;
-use crate::view::{Case, Column, columns, drop_lightest, is_subject, tables};
+use crate::view::{Case, is_subject, tables};
 
 /// A width that every terminal has.
 const WIDTH_MAX: usize = 100;
