@@ -12,7 +12,8 @@ use thiserror::Error;
 use crate::{
     caches::{Caches, CachesError},
     experiment::{
-        BYTES, CACHES, GAP, GATEWAY, GatewayChoice, NAMES, PROCESSOR, QUEUES, SLACK, STEPS,
+        BYTES, CACHES, CLIENTS, GAP, GATEWAY, GatewayChoice, INCAST, NAMES, PROCESSOR, QUEUES,
+        SLACK, STEPS,
     },
     guest::Net,
     host::{self, DEFAULT_SERIES, ExecOptions, NEWEST},
@@ -32,6 +33,9 @@ const NEEDS_WEB_SERVER: &str = PACING;
 const COST: &str = "cost";
 const PACING: &str = "pacing";
 const BACKGROUND: &str = "background";
+
+/// The option for a seed.
+const SEED: &str = "--seed";
 
 /// Additional kernel arguments of an experiment. The pair's devices have no receive queues of
 /// their own: the CPU's backlog handles their packets. For `beats` that is to be a thread, as
@@ -164,6 +168,8 @@ pub struct RunOptions {
     pub part: Option<Part>,
     /// Of `gateway` only: its part.
     pub gateway: GatewayChoice,
+    /// Of `pacing` only: what its incast draws by lot depends on it.
+    pub seed: Option<u64>,
     /// For the report: the command that reproduces it.
     pub command: String,
     /// For the report: the commit from which this program was built.
@@ -185,6 +191,10 @@ pub enum Part {
     Steps,
     /// Of `background`: where the processor is the bottleneck.
     Processor,
+    /// Of `pacing`: many servers that answer at once.
+    Incast,
+    /// Of `pacing`: thousands of clients, each with its own rate.
+    Clients,
 }
 
 impl Part {
@@ -197,6 +207,8 @@ impl Part {
             Self::Gap => ("--gap", PACING, GAP),
             Self::Steps => ("--steps", PACING, STEPS),
             Self::Processor => ("--processor", BACKGROUND, PROCESSOR),
+            Self::Incast => ("--incast", PACING, INCAST),
+            Self::Clients => ("--clients", PACING, CLIENTS),
         }
     }
 }
@@ -208,7 +220,8 @@ pub fn run(name: &str, options: &RunOptions) -> Result<Vec<Report>, RunError> {
         (option, of)
     });
     let lines = { options.gateway.argument() }.map(|option| (option, GATEWAY));
-    for (part, of) in part.into_iter().chain(lines) {
+    let seed = { options.seed }.map(|_| (SEED, PACING));
+    for (part, of) in part.into_iter().chain(lines).chain(seed) {
         if name != of {
             return Err(RunError::NoPart {
                 name: name.to_owned(),
@@ -251,11 +264,14 @@ fn boot(name: &str, machine: &Boot, short: bool, options: &RunOptions) -> Result
         command.push("--short".into());
     }
     command.extend(options.gateway.arguments().into_iter().map(OsString::from));
+    if let Some(seed) = options.seed {
+        command.extend([SEED.into(), seed.to_string().into()]);
+    }
     let mut exec = ExecOptions::new(command);
     exec.kernel.clone_from(&machine.kernel);
     exec.smp = machine.processors;
     exec.clock = clock(name);
-    exec.web_server = name == NEEDS_WEB_SERVER && !short;
+    exec.web_server = name == NEEDS_WEB_SERVER && !short && options.part.is_none();
     exec.net = net(name);
     exec.kernel_arguments = kernel_arguments(name);
     if NEED_RT_TESTS.contains(&name) {

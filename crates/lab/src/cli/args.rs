@@ -102,6 +102,9 @@ pub enum Lab {
         part: PartFlags,
         #[command(flatten)]
         gateway: Gateway,
+        /// Of `pacing`: draws how long the servers of its incast think; without it, 1.
+        #[arg(long, value_name = "NUMBER")]
+        seed: Option<u64>,
     },
 
     /// Measure Takt and its peers on this machine, in separate namespaces. No device,
@@ -132,6 +135,8 @@ pub enum Lab {
         short: bool,
         #[command(flatten)]
         gateway: Gateway,
+        #[arg(long, default_value_t = 1)]
+        seed: u64,
         /// Only these schedulers, plus a baseline without a qdisc.
         #[arg(long, value_name = "NAME", value_delimiter = ',')]
         only: Vec<String>,
@@ -218,6 +223,12 @@ pub struct PartFlags {
     /// instructions for a KB.
     #[arg(long)]
     processor: bool,
+    /// Of `pacing`: measure only many servers that answer a client at once.
+    #[arg(long)]
+    incast: bool,
+    /// Of `pacing`: measure only thousands of TCP clients, each with its own rate.
+    #[arg(long)]
+    clients: bool,
 }
 
 impl From<PartFlags> for Option<Part> {
@@ -229,6 +240,8 @@ impl From<PartFlags> for Option<Part> {
             (flags.gap, Part::Gap),
             (flags.steps, Part::Steps),
             (flags.processor, Part::Processor),
+            (flags.incast, Part::Incast),
+            (flags.clients, Part::Clients),
         ]
         .into_iter()
         .find_map(|(is_wanted, part)| is_wanted.then_some(part))

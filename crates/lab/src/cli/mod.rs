@@ -75,12 +75,14 @@ pub fn run() -> ExitCode {
             short,
             part,
             gateway,
+            seed,
         } => {
             let options = RunOptions {
                 kernel: machine.named(),
                 short,
                 part: part.into(),
                 gateway: gateway.into(),
+                seed,
                 command: command_line(),
                 commit: env!("TAKT_COMMIT").to_owned(),
             };
@@ -100,8 +102,9 @@ pub fn run() -> ExitCode {
             name,
             short,
             gateway,
+            seed,
             only,
-        } => guest(&name, short, gateway.into(), only).into(),
+        } => guest(&name, short, gateway.into(), seed, only).into(),
         Lab::Send {
             port,
             bytes,
@@ -189,6 +192,7 @@ fn bench(name: Option<&str>, full: bool, only: Vec<String>, output: Output) -> E
         native: true,
         only,
         gateway: GatewayChoice::default(),
+        seed: 1,
         takt: takt_beside(),
     };
     let names = native::NAMES.into_iter();
@@ -216,12 +220,13 @@ fn takt_beside() -> PathBuf {
 }
 
 /// Measure, and print the report for the host to read.
-fn guest(name: &str, short: bool, gateway: GatewayChoice, only: Vec<String>) -> Exit {
+fn guest(name: &str, short: bool, gateway: GatewayChoice, seed: u64, only: Vec<String>) -> Exit {
     let options = experiment::Options {
         short,
         native: false,
         only,
         gateway,
+        seed,
         takt: takt_beside(),
     };
     match experiment::run_here(name, options) {

@@ -18,6 +18,8 @@ pub struct Options {
     pub only: Vec<String>,
     /// Of `gateway`: its part.
     pub gateway: gateway::Choice,
+    /// Of `pacing`: for its incast.
+    pub seed: u64,
     /// The `takt` that applies and reverts policies, usually this very program.
     pub takt: PathBuf,
 }
@@ -26,6 +28,7 @@ pub struct Bench {
     pub short: bool,
     pub native: bool,
     pub gateway: gateway::Choice,
+    pub seed: u64,
     only: Vec<Scheduler>,
     takt: PathBuf,
 }
@@ -41,6 +44,7 @@ impl Bench {
             short: options.short,
             native: options.native,
             gateway: options.gateway,
+            seed: options.seed,
             only,
             takt: options.takt,
         })
@@ -81,7 +85,7 @@ impl Bench {
         self.only.is_empty()
     }
 
-    fn wants(&self, scheduler: Scheduler) -> bool {
+    pub fn wants(&self, scheduler: Scheduler) -> bool {
         scheduler == Scheduler::None || self.only.is_empty() || self.only.contains(&scheduler)
     }
 }

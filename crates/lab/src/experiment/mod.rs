@@ -42,6 +42,7 @@ mod sim;
 mod sink;
 mod soak;
 mod source;
+mod tcp_counters;
 mod traffic;
 mod wired;
 mod wlan;
@@ -96,6 +97,10 @@ pub const SLACK: &str = "slack";
 pub const STEPS: &str = "steps";
 /// Likewise with `--gap`.
 pub const GAP: &str = "gap";
+/// Likewise with `--incast`.
+pub const INCAST: &str = "incast";
+/// Likewise with `--clients`.
+pub const CLIENTS: &str = "clients";
 
 /// IPv6 reports its multicast groups in the first second of a device's life; no scheduler shall
 /// count those frames. Idle time is free in the lab.
@@ -122,6 +127,8 @@ pub fn run_here(name: &str, options: Options) -> Result<Report> {
         SLACK => pacing::run_slack,
         GAP => pacing::run_gap,
         STEPS => pacing::run_steps,
+        INCAST => pacing::run_incast,
+        CLIENTS => pacing::run_clients,
         LINE => background::run_on_a_line,
         PROCESSOR => background::run_on_a_busy_processor,
         "bystanders" => bystanders::run,

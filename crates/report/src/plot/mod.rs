@@ -11,6 +11,7 @@ mod crowd;
 mod glance;
 mod headlines;
 mod histograms;
+mod incast;
 mod jitter;
 mod legend;
 mod marker;
@@ -48,7 +49,7 @@ pub struct Figure {
 
 /// Every figure for which the report has metrics.
 pub fn figures(report: &Report) -> Vec<Figure> {
-    let draw: [fn(&Report) -> Option<Figure>; 14] = [
+    let draw: [fn(&Report) -> Option<Figure>; 15] = [
         air::figure,
         windows::figure,
         crowd::figure,
@@ -61,6 +62,7 @@ pub fn figures(report: &Report) -> Vec<Figure> {
         ranges::down,
         ranges::up,
         shares::figure,
+        incast::figure,
         histograms::figure,
         cost::figure,
     ];

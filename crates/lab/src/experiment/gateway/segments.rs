@@ -1,8 +1,8 @@
 //! What TCP had to send again, and what it sent in vain, by the kernel's counters.
 
 use super::network::{A, B, INTERNET};
-use crate::experiment::error::{ExperimentError, Result};
-use crate::experiment::namespace::Namespace;
+use crate::experiment::error::Result;
+use crate::experiment::tcp_counters;
 
 /// So far, of the hosts with bulk flows and their servers.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -16,9 +16,9 @@ impl Segments {
     pub fn now() -> Result<Self> {
         let mut all = Self::default();
         for namespace in [A.namespace, B.namespace, INTERNET] {
-            all.sent_again += counter(namespace, "snmp", "Tcp:", "RetransSegs")?;
+            all.sent_again += tcp_counters::read(namespace, "snmp", "Tcp:", "RetransSegs")?;
             for place in ["TCPDSACKOldSent", "TCPDSACKOfoSent"] {
-                all.duplicate += counter(namespace, "netstat", "TcpExt:", place)?;
+                all.duplicate += tcp_counters::read(namespace, "netstat", "TcpExt:", place)?;
             }
         }
         Ok(all)
@@ -29,39 +29,5 @@ impl Segments {
             sent_again: self.sent_again - earlier.sent_again,
             duplicate: self.duplicate - earlier.duplicate,
         }
-    }
-}
-
-fn counter(namespace: Namespace, table: &str, group: &str, name: &str) -> Result<u64> {
-    // /proc/net is the namespace of the process's first thread.
-    let path = format!("/proc/thread-self/net/{table}");
-    let unreadable = |reason: String| ExperimentError::Unreadable {
-        path: path.clone().into(),
-        reason,
-    };
-    let text =
-        namespace.run(|| std::fs::read_to_string(&path).map_err(|e| unreadable(e.to_string())))?;
-    parse(&text, group, name).ok_or_else(|| unreadable(format!("no {name} in it")))
-}
-
-/// A group has a line of names and a line of numbers.
-fn parse(table: &str, group: &str, name: &str) -> Option<u64> {
-    let mut lines = table.lines().filter_map(|line| line.strip_prefix(group));
-    let mut names = lines.next()?.split_whitespace();
-    let place = names.position(|known| known == name)?;
-    lines.next()?.split_whitespace().nth(place)?.parse().ok()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn counters_are_below_their_names() {
-        let table = "Ip: Forwarding\nIp: 1\nTcp: MaxConn InSegs RetransSegs\nTcp: -1 120 7\n";
-        assert_eq!(parse(table, "Tcp:", "RetransSegs"), Some(7));
-        assert_eq!(parse(table, "Tcp:", "MaxConn"), None);
-        assert_eq!(parse(table, "Udp:", "InSegs"), None);
-        assert_eq!(parse("Tcp: InSegs\n", "Tcp:", "InSegs"), None);
     }
 }

@@ -7,9 +7,11 @@
 
 mod arrivals;
 mod borrowing;
+mod clients;
 mod downloads;
 mod flows;
 mod gap;
+mod incast;
 mod length;
 mod shares;
 mod sharing;
@@ -77,11 +79,26 @@ pub fn run(bench: &Bench) -> Result<Vec<Row>> {
         if !bench.short {
             rows.extend(downloads::run(scheduler, root)?);
         }
-        rows.extend(steps::run(scheduler, root, bench.short)?);
+        rows.extend(clients::run(scheduler, root, bench.short)?);
         rows.extend(slack::run(scheduler, root, bench.short)?);
         rows.extend(gap::run(scheduler, root, bench)?);
         Ok(rows)
     })?;
+    let mut rows: Vec<Row> = rows.into_iter().flatten().collect();
+    if !bench.native && !bench.short && bench.wants_all() {
+        rows.extend(incast::run(bench)?);
+    }
+    Ok(rows)
+}
+
+/// Many servers that answer at once.
+pub fn run_incast(bench: &Bench) -> Result<Vec<Row>> {
+    incast::run(bench)
+}
+
+/// Thousands of clients, each with its own rate.
+pub fn run_clients(bench: &Bench) -> Result<Vec<Row>> {
+    let rows = bench.with_each(|scheduler, root| clients::run(scheduler, root, bench.short))?;
     Ok(rows.into_iter().flatten().collect())
 }
 
