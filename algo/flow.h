@@ -27,7 +27,8 @@ struct takt_flow {
 	struct takt_address to;	/* of a station: its address, and ... */
 	u16 station;		/* ... its number; 0: unknown */
 	u16 next_of, prev_of;	/* neighbours in the ring of the station's entities */
-	u16 pad;
+	u8 is_tcp;		/* of a station: what it carries, see kind.h, and ... */
+	u8 unlike;		/* ... by how many packets that has changed */
 };
 
 struct takt_flows {

@@ -7,13 +7,14 @@
 #define TAKT_WEIGH_H
 
 #include "activate.h"
+#include "kind.h"
 
 /* Entities, or stations without any, that are weighed with each packet. */
 #define TAKT_WEIGHS_MAX 16
 /* Entities searched at once for those of a station. */
 #define TAKT_STATION_CHECKS 64
 
-/* The entity's weight becomes this part of its class's; 0 throttles it. */
+/* The weight of the entity's station is this part of its class's; 0 throttles it. */
 TAKT_FN_OUT int takt_entity_weigh(struct takt_link *link TAKT_ARG,
 				  const struct takt_plan *plan TAKT_ARG, u32 id,
 				  u32 weight_ppm, u64 now_ns)
@@ -24,6 +25,7 @@ TAKT_FN_OUT int takt_entity_weigh(struct takt_link *link TAKT_ARG,
 	u32 was_throttled = entity->throttled;
 	u32 from_ppm = entity->scale_ppm ? entity->scale_ppm : TAKT_SCALE_WHOLE;
 
+	weight_ppm = takt_kind_weight(takt_flow(&link->flows, id), weight_ppm);
 	entity->throttled = !weight_ppm;
 	if (weight_ppm) {
 		weight_ppm = takt_max(weight_ppm, TAKT_SCALE_MIN);
@@ -172,9 +174,26 @@ TAKT_FN int takt_station_is_settled(const struct takt_link *link, const struct t
 	return flow->generation == link->flows.stations.generation;
 }
 
+/* The entity may be of another kind by now: then it has another part of its station's weight. */
+TAKT_FN_OUT int takt_station_turn(struct takt_link *link TAKT_ARG,
+				  const struct takt_plan *plan TAKT_ARG, u32 id, u64 now_ns)
+{
+	const struct takt_flow *flow = takt_flow(&link->flows, id);
+	u32 scale_ppm = takt_entity(&link->order, id)->scale_ppm, weight_ppm;
+
+	if (!flow->station)
+		return 0;
+	weight_ppm = takt_station(&link->flows.stations, flow->station)->applied_ppm;
+	if (weight_ppm &&
+	    scale_ppm != takt_max(takt_kind_weight(flow, weight_ppm), TAKT_SCALE_MIN))
+		takt_entity_weigh(link, plan, id, weight_ppm, now_ns);
+	return 0;
+}
+
 /*
  * A packet for a station that has no entity in this class (newcomer->class_id; id 0), or whose
- * station has to be looked up again: its entity, or the class's if the table is full.
+ * station has to be looked up again, or whose packets are of another kind by now: its entity, or
+ * the class's if the table is full.
  * newcomer->identity is not kept.
  */
 TAKT_FN_OUT u32 takt_station_newcomer(struct takt_link *link TAKT_ARG,
@@ -195,8 +214,10 @@ TAKT_FN_OUT u32 takt_station_newcomer(struct takt_link *link TAKT_ARG,
 			flows->no_room++;
 			return class_id;
 		}
+		takt_kind_begin(takt_flow(flows, id), newcomer->key.proto);
 	}
 	takt_station_attach(link, plan, id, now_ns);
+	takt_station_turn(link, plan, id, now_ns);
 	return id;
 }
 

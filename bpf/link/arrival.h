@@ -82,12 +82,15 @@ static __always_inline u32 station_of(struct takt_port *port, const struct takt_
 				      struct takt_newcomer *newcomer, u32 class_id)
 {
 	u64 identity = newcomer->identity;
+	struct takt_flow *flow;
 	u32 id;
 
 	if (!takt_address_is(&newcomer->to))
 		return class_id;
 	id = takt_station_entity(&port->link, &newcomer->to, class_id);
-	if (id && takt_station_is_settled(&port->link, takt_flow(&port->link.flows, id)))
+	flow = takt_flow(&port->link.flows, id);
+	if (id && takt_station_is_settled(&port->link, flow) &&
+	    !takt_kind_changes(flow, newcomer->key.proto))
 		return id;
 	newcomer->class_id = class_id;
 	id = takt_station_newcomer(&port->link, plan, newcomer, id, bpf_ktime_get_ns());

@@ -85,7 +85,9 @@ impl Link {
             let id = sys::takt_station_entity(state, &newcomer.to, class);
             if id != 0 {
                 let flow = sys::takt_flow(&mut state.flows, id);
-                if sys::takt_station_is_settled(state, flow) != 0 {
+                if sys::takt_station_is_settled(state, flow) != 0
+                    && sys::takt_kind_changes(flow, newcomer.key.proto.into()) == 0
+                {
                     return id;
                 }
             }

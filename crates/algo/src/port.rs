@@ -122,7 +122,10 @@ impl Port {
         class_id: u32,
         now_ns: u64,
     ) -> u32 {
-        let mut newcomer = takt_newcomer::default();
+        let mut newcomer = takt_newcomer {
+            key: *key,
+            ..takt_newcomer::default()
+        };
         // SAFETY: valid structs; see the crate's documentation.
         let is_one = unsafe {
             sys::takt_address_ip(&mut newcomer.to, key);

@@ -50,6 +50,7 @@ const TABLE: &[Tells] = &[
     ("algo/gap.h", GAP),
     ("algo/gate.h", GATE),
     ("algo/headers.h", CLASSIFY),
+    ("algo/kind.h", RADIO),
     ("algo/lead.h", BEATS),
     ("algo/ports.h", CLASSIFY),
     ("algo/share.h", RADIO),

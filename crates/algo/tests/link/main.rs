@@ -6,6 +6,7 @@ mod fast_path;
 mod flush;
 mod gate;
 mod join;
+mod kinds;
 mod line_rate;
 mod model;
 mod order;
