@@ -4,13 +4,20 @@
 //! The driver takes a frame when the radio has room for it. With aggregation that is one more while
 //! frames to the same station are on the air; one to another station is kept until they are done.
 //!
-//! Left out: stations send nothing but acknowledgements of frames. Answers to requests and
-//! acknowledgements of TCP arrive without taking the air.
+//! Left out: stations send nothing but acknowledgements of frames and, if the policy's source of
+//! strengths is their reports, those. Answers to requests and acknowledgements of TCP arrive without
+//! taking the air.
 
 use takt_medium::{Action, Air as Taken, Frame, Input, Medium, NodeId, Profile, Receiver, SnrPath};
 use takt_policy::traffic::Station;
 
 use crate::{figures::Passage, packet::Packet};
+
+/// Tokens of stations' reports; those of frames are below.
+const REPORTS: u64 = 1 << 63;
+/// A datagram of 76 bytes with the headers of UDP, IPv4 and Ethernet (docs/radio.md).
+const REPORT_BYTES: u32 = 76 + 8 + 20 + 14;
+const NS_PER_S: u64 = 1_000_000_000;
 
 /// What the air has done with a frame.
 #[derive(Debug, Clone, Copy)]
@@ -19,6 +26,8 @@ pub(crate) enum Ended {
     Arrived(Passage),
     /// It was repeated as often as the radio repeats a frame, and no answer came.
     Lost(Packet),
+    /// It was a station's report, and arrived.
+    Reported { station: usize },
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -29,17 +38,19 @@ struct OnAir {
 }
 
 /// What a station has had since the figures began.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Default)]
 struct Count {
     taken: Taken,
     delivered_bytes: u64,
+    each_second_bytes: Vec<u64>,
     lost_packets: u64,
 }
 
 /// A station's figures.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(crate) struct OfStation {
     pub delivered_bytes: u64,
+    pub each_second_bytes: Vec<u64>,
     pub lost_packets: u64,
     pub busy_ns: u64,
 }
@@ -57,6 +68,7 @@ pub(crate) struct Air {
     kept: Option<u64>,
     counts: Vec<Count>,
     busy_before_ns: u64,
+    from_ns: u64,
     /// When there is something to hear.
     next_ns: u64,
 }
@@ -81,6 +93,7 @@ impl Air {
             free_tokens: Vec::new(),
             kept: None,
             busy_before_ns: 0,
+            from_ns: 0,
             next_ns: u64::MAX,
         }
     }
@@ -143,6 +156,11 @@ impl Air {
     pub fn poll(&mut self, now_ns: u64) -> Option<Ended> {
         while let Some(action) = self.medium.poll(now_ns) {
             match action {
+                Action::Deliver { token, .. } if token >= REPORTS => {
+                    let station = (token - REPORTS) as usize;
+                    return Some(Ended::Reported { station });
+                }
+                Action::Done { token, .. } if token >= REPORTS => {}
                 Action::Deliver { at_ns, token, .. } => return Some(self.arrive(token, at_ns)),
                 Action::Done { token, .. } => {
                     let frame = self.frames[token as usize];
@@ -164,7 +182,14 @@ impl Air {
         frame.has_arrived = true;
         frame.passage.start_ns = at_ns;
         frame.passage.end_ns = at_ns;
-        self.counts[frame.station].delivered_bytes += u64::from(frame.passage.wire_bytes);
+        let count = &mut self.counts[frame.station];
+        let bytes = u64::from(frame.passage.wire_bytes);
+        count.delivered_bytes += bytes;
+        let second = (at_ns.saturating_sub(self.from_ns) / NS_PER_S) as usize;
+        if count.each_second_bytes.len() <= second {
+            count.each_second_bytes.resize(second + 1, 0);
+        }
+        count.each_second_bytes[second] += bytes;
         Ended::Arrived(frame.passage)
     }
 
@@ -178,8 +203,25 @@ impl Air {
         sample.unwrap_or_default()
     }
 
+    /// A station reports its strength. If it has not sent the report before, it sends none.
+    pub fn report(&mut self, station: usize, now_ns: u64) {
+        let from = self.stations[station];
+        if !self.medium.is_free(from) {
+            return;
+        }
+        let frame = Frame {
+            token: REPORTS + station as u64,
+            bytes: REPORT_BYTES,
+            to: Receiver::Node(Medium::ACCESS_POINT),
+        };
+        let taken = self.medium.handle(now_ns, Input::Transmit { from, frame });
+        debug_assert_eq!(taken, Ok(()));
+        self.next_ns = self.medium.wake_ns().unwrap_or(u64::MAX);
+    }
+
     /// The figures begin.
-    pub fn measure(&mut self) {
+    pub fn measure(&mut self, now_ns: u64) {
+        self.from_ns = now_ns;
         self.busy_before_ns = self.medium.busy_ns();
         for (count, station) in self.counts.iter_mut().zip(&self.stations) {
             *count = Count {
@@ -205,6 +247,7 @@ impl Air {
         let all = self.counts.iter().zip(&self.stations);
         let all = all.map(|(count, station)| OfStation {
             delivered_bytes: count.delivered_bytes,
+            each_second_bytes: count.each_second_bytes.clone(),
             lost_packets: count.lost_packets,
             busy_ns: self.medium.air(*station).unwrap_or_default().busy_ns - count.taken.busy_ns,
         });

@@ -3,6 +3,8 @@
 //! Two moments compete: the device's (a frame has left, the scheduler's timer fires, the processor
 //! is free again) and the first event of the senders. The device's go first.
 
+mod stations;
+
 use std::hint::black_box;
 
 use takt_policy::{Framing, traffic::Distribution};
@@ -11,7 +13,7 @@ use crate::{
     air::{Air, Ended},
     device::Device,
     event::{Events, What},
-    figures::{Collector, Outcome, Passage, StationFigures, Taken},
+    figures::{Collector, Outcome, Passage},
     packet::{Loss, Packet, Why},
     qdisc::{Answer, Qdisc},
     radio::Weights,
@@ -229,7 +231,7 @@ impl<'a> World<'a> {
             What::Listen => return self.listen(),
             What::Measure => {
                 if let Device::Air(air) = &mut self.device {
-                    air.measure();
+                    air.measure(self.now_ns);
                 }
                 return;
             }
@@ -278,50 +280,10 @@ impl<'a> World<'a> {
             match ended {
                 Ended::Arrived(passage) => self.leave(&passage),
                 Ended::Lost(packet) => self.lose_on_air(packet),
+                Ended::Reported { station } => self.heard(station),
             }
         }
         self.send();
-    }
-
-    /// Stations' cards read their signals.
-    fn listen(&mut self) {
-        let (Some(weights), Device::Air(air)) = (&mut self.weights, &mut self.device) else {
-            return;
-        };
-        let now_ns = self.now_ns;
-        let counts = now_ns >= self.from_ns;
-        if weights.hear(now_ns, counts, |at| air.listen_centidb(at, now_ns)) {
-            let all = self.setup.traffic.stations.iter().zip(weights.ppm());
-            for (station, weight_ppm) in all {
-                if let Some(weight_ppm) = weight_ppm {
-                    self.qdisc.weigh(station.address, weight_ppm, now_ns);
-                }
-            }
-        }
-        let next_ns = now_ns + weights.reading_ns();
-        self.events.schedule(next_ns, What::Listen);
-    }
-
-    /// What the device was taken for while it was measured.
-    fn taken(&self, measured_ns: u64) -> Taken {
-        let Device::Air(air) = &self.device else {
-            return Taken::Wire {
-                rate_bps: self.wire_bps,
-            };
-        };
-        let weight = |at| self.weights.as_ref().and_then(|weights| weights.mean(at));
-        let all = self.setup.traffic.stations.iter().zip(air.figures());
-        let all = all.enumerate().map(|(at, (station, of))| StationFigures {
-            name: station.name.clone(),
-            weight: weight(at),
-            delivered_bps: of.delivered_bytes as f64 * 8e9 / measured_ns as f64,
-            air_percent: of.busy_ns as f64 * 100.0 / measured_ns as f64,
-            lost_packets: of.lost_packets,
-        });
-        Taken::Air {
-            busy_ns: air.busy_ns(),
-            stations: all.collect(),
-        }
     }
 
     /// Asks a sender for packets.
@@ -393,21 +355,9 @@ impl<'a> World<'a> {
         }
     }
 
-    /// Tells a scheduler that shares airtime what stations have had of it.
-    fn charge(&mut self) {
-        let Device::Air(air) = &self.device else {
-            return;
-        };
-        if self.qdisc.wants_airtime() {
-            for (station, busy_ns) in air.busy_of_stations_ns().enumerate() {
-                self.qdisc.charge(station, busy_ns);
-            }
-        }
-    }
-
     /// The device asks for packets until it is full.
     fn send(&mut self) {
-        self.charge();
+        self.tell_of_air();
         while !self.device.is_stopped() {
             if self.now_ns < self.idle_ns {
                 return self.set_timer(self.idle_ns, 0);

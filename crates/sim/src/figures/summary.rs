@@ -41,6 +41,9 @@ pub struct StationFigures {
     pub air_percent: f64,
     /// Repeated as often as the radio may, in vain.
     pub lost_packets: u64,
+    /// What arrived in each second, up to the last one with something.
+    #[serde(skip)]
+    pub each_second_bytes: Vec<u64>,
 }
 
 /// The figures of one source, or of one class.

@@ -11,6 +11,7 @@ mod flow;
 mod fq;
 mod fq_codel;
 mod htb;
+mod iwfq;
 mod pspacer;
 mod takt;
 mod tbf;
@@ -25,6 +26,7 @@ pub use flow::SocketRates;
 pub use fq::{Fq, FqTerms};
 pub use fq_codel::{FqCodel, FqCodelTerms};
 pub use htb::Htb;
+pub use iwfq::Iwfq;
 pub use pspacer::PsPacer;
 pub use takt::Takt;
 pub use tbf::{Tbf, TbfTerms};
@@ -79,4 +81,12 @@ pub trait Qdisc {
 
     /// A station, in the traffic file's order, has taken the air for so long since the beginning.
     fn charge(&mut self, _station: usize, _busy_ns: u64) {}
+
+    /// Whether it is to hear of the signals of stations whenever the device has room.
+    fn wants_signals(&self) -> bool {
+        false
+    }
+
+    /// A station's signal at this moment, in hundredths of a dB.
+    fn hear(&mut self, _station: usize, _snr_centidb: i32) {}
 }

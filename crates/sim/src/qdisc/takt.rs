@@ -28,6 +28,8 @@ pub struct Takt {
     /// Marks that are due, by flow. A packet that is sent cannot be marked any more, so the next
     /// one that arrives is (`bpf/mark`).
     marks_due: Vec<u32>,
+    /// Nothing says stations' weights from then on.
+    silent_ns: u64,
 }
 
 impl Takt {
@@ -41,7 +43,13 @@ impl Takt {
             port,
             packets: vec![Packet::default(); TAKT_PACKETS as usize],
             marks_due: Vec::new(),
+            silent_ns: u64::MAX,
         }
+    }
+
+    /// The same, whose source of weights falls silent at this time, as taktd does when it is killed.
+    pub fn silent_from(self, silent_ns: u64) -> Self {
+        Self { silent_ns, ..self }
     }
 
     fn mark(&mut self, packet: &mut Packet, flow: &Flow) {
@@ -132,6 +140,9 @@ impl Qdisc for Takt {
     }
 
     fn weigh(&mut self, station: IpAddr, weight_ppm: u32, now_ns: u64) {
+        if now_ns >= self.silent_ns {
+            return;
+        }
         let mut stations = self.port.stations();
         stations.beat(now_ns);
         // The table has room for as many as a traffic file may have.

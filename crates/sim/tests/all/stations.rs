@@ -1,12 +1,10 @@
 //! Stations on the air: packets arrive or are counted, a weak station's weight leaves more to the
 //! others, and what does not fit together is refused.
 
-use std::net::IpAddr;
-
 use proptest::prelude::*;
 use takt_sim::{
-    Answer, Flow, Loss, Outcome, Packet, Setup,
-    qdisc::{Airtime, Fifo, FqCodel, FqCodelTerms, Qdisc, Takt},
+    Outcome, Setup,
+    qdisc::{Airtime, Fifo, FqCodel, FqCodelTerms, Iwfq, Qdisc, Takt},
 };
 
 use crate::common::{of, policy, run, setup};
@@ -78,28 +76,6 @@ fn a_station_that_goes_away_is_weighed_again() {
     assert!(weight(&back) > weight(&away) + 0.1, "{}", weight(&back));
 }
 
-/// Takt, whose source of weights falls silent at this time, as taktd does when it is killed.
-struct Silent {
-    takt: Takt,
-    from_ns: u64,
-}
-
-impl Qdisc for Silent {
-    fn enqueue(&mut self, packet: Packet, flow: &Flow, now_ns: u64, losses: &mut Vec<Loss>) {
-        self.takt.enqueue(packet, flow, now_ns, losses);
-    }
-
-    fn dequeue(&mut self, now_ns: u64, losses: &mut Vec<Loss>) -> Answer {
-        self.takt.dequeue(now_ns, losses)
-    }
-
-    fn weigh(&mut self, station: IpAddr, weight_ppm: u32, now_ns: u64) {
-        if now_ns < self.from_ns {
-            self.takt.weigh(station, weight_ppm, now_ns);
-        }
-    }
-}
-
 /// Weights that no program renews count for 5 s; then all stations weigh 1, and the link carries what it
 /// does without weights at least: in all, with the source's death at 5 s of 40, and from 10 s on.
 #[test]
@@ -123,10 +99,7 @@ fn a_dead_source_costs_nothing() {
                     );
                     let setup_with = setup(&link(true), &traffic);
                     let setup_without = setup(&link(false), &traffic);
-                    let mut silent = Silent {
-                        takt: takt(&setup_with),
-                        from_ns: 5 * NS_PER_S,
-                    };
+                    let mut silent = takt(&setup_with).silent_from(5 * NS_PER_S);
                     let with = run(&setup_with, &mut silent, 40 * NS_PER_S);
                     let without = run(&setup_without, &mut takt(&setup_without), 40 * NS_PER_S);
                     let part = total_bps(&with) / total_bps(&without);
@@ -138,6 +111,66 @@ fn a_dead_source_costs_nothing() {
             }
         }
     }
+}
+
+/// In a queue of its own a connection would take back what a FIFO's round trips keep from it.
+#[test]
+fn tcp_beside_a_weak_station_has_what_a_fifo_has() {
+    let tcp = "kind = \"tcp\"\nrtt = \"20ms\"\nforwarded = true";
+    for medium in ["802.11g", "802.11n", "today", "today-ac"] {
+        for first_db in [3, 6] {
+            let traffic = traffic(medium, &[first_db, 25, 25, 25, 25, 25, 25, 25], tcp);
+            let link = "[link.wlan0]\nrate = \"400mbit\"\n";
+            let setup_with = setup(&format!("{link}[radio]\n"), &traffic);
+            let setup_without = setup(link, &traffic);
+            let seconds = if medium == "today-ac" { 15 } else { 40 };
+            let with = run(&setup_with, &mut takt(&setup_with), seconds * NS_PER_S);
+            let fifo = run(&setup_without, &mut Fifo::new(1000), seconds * NS_PER_S);
+            let part = total_bps(&with) / total_bps(&fifo);
+            assert!(part >= 0.98, "{medium}, {first_db} dB: {part}");
+            assert!(
+                with.stations[0].delivered_bps > 0.0,
+                "{medium}, {first_db} dB"
+            );
+        }
+    }
+}
+
+/// Eight hundred short frames a second cost a slow card's air what SoCPS saw (figure 21).
+#[test]
+fn reports_take_the_air_and_tell_strengths() {
+    let cbr = "kind = \"cbr\"\nrate = \"1500kbit\"\nforwarded = true";
+    let traffic = traffic("wavelan", &[3, 25, 25, 25, 25, 25, 25, 25], cbr);
+    let outcome = |interval: &str, key: &str| {
+        let policy = link(false) + &format!("[radio]\ninterval = \"{interval}\"\n{key}");
+        let setup = setup(&policy, &traffic);
+        run(&setup, &mut takt(&setup), 20 * NS_PER_S)
+    };
+    let known = outcome("200ms", "");
+    let reported = outcome("200ms", "key_file = \"radio.key\"\n");
+    let often = outcome("20ms", "key_file = \"radio.key\"\n");
+    let (least, most) = (total_bps(&often), total_bps(&known));
+    assert!(least < 0.75 * most, "{least} of {most}");
+    let some = total_bps(&reported);
+    assert!((0.85..0.99).contains(&(some / most)), "{some} of {most}");
+    let weight = reported.stations[0].weight.expect("a weight");
+    assert!((0.02..0.25).contains(&weight), "{weight}");
+    let good = reported.stations[1].weight.expect("a weight");
+    assert!(good > 0.95, "{good}");
+}
+
+/// With every channel known at every moment, as only a model can, a station that is behind catches up.
+#[test]
+fn compensation_gives_a_weak_station_more() {
+    let cbr = "kind = \"cbr\"\nrate = \"1500kbit\"\nforwarded = true";
+    let setup = setup(&link(false), &traffic("wavelan", &[3, 25, 25, 25], cbr));
+    let iwfq = run(&setup, &mut Iwfq::new(12), 60 * NS_PER_S);
+    let fifo = run(&setup, &mut Fifo::new(50), 60 * NS_PER_S);
+    let airtime = run(&setup, &mut Airtime::new(), 60 * NS_PER_S);
+    assert!(total_bps(&iwfq) > 1.5 * total_bps(&fifo));
+    let bad_bps = |outcome: &Outcome| outcome.stations[0].delivered_bps;
+    let (caught_up, fair) = (bad_bps(&iwfq), bad_bps(&airtime));
+    assert!(caught_up > 2.0 * fair, "{caught_up} and {fair}");
 }
 
 #[test]
@@ -192,9 +225,10 @@ proptest! {
         let traffic = traffic(medium, &snrs, &source).replacen("after = \"1s\"", "after = \"0s\"", 1);
         for weighs in [true, false] {
             let setup = setup(&link(weighs), &traffic);
-            let all: [Box<dyn Qdisc>; 4] = [
+            let all: [Box<dyn Qdisc>; 5] = [
                 Box::new(takt(&setup)),
                 Box::new(Airtime::new()),
+                Box::new(Iwfq::new(100)),
                 Box::new(Fifo::new(100)),
                 Box::new(FqCodel::new(FqCodelTerms::default())),
             ];
