@@ -4,7 +4,8 @@
 use serde_json::json;
 use takt_report::Row;
 
-use super::setting::{self, NS_PER_S, in_parallel, jain_index, noticed, qdisc, row, setup};
+use super::parallel::in_parallel;
+use super::setting::{self, NS_PER_S, jain_index, noticed, qdisc, row, setup};
 
 const CLIENTS: u32 = 2_000;
 const SCHEDULERS: [&str; 5] = ["takt", "fq", "fq_codel", "cake", "fifo"];

@@ -6,7 +6,8 @@ use takt_policy::traffic::Traffic;
 use takt_report::Row;
 use takt_sim::{Figures, Setup, Terms};
 
-use super::setting::{NS_PER_S, in_parallel, qdisc, row, seed};
+use super::parallel::in_parallel;
+use super::setting::{NS_PER_S, qdisc, row, seed};
 
 const POLICY: &str = include_str!("../../../../examples/home-gateway.toml");
 const TRAFFIC: &str = include_str!("../../../../examples/traffic/home-gateway.toml");

@@ -11,6 +11,7 @@
 mod clients;
 mod day;
 mod incast;
+mod parallel;
 mod radio;
 mod rates;
 mod setting;

@@ -5,7 +5,8 @@
 use serde_json::json;
 use takt_report::Row;
 
-use super::setting::{self, NS_PER_S, in_parallel, qdisc, row, setup};
+use super::parallel::in_parallel;
+use super::setting::{self, NS_PER_S, qdisc, row, setup};
 
 const STATIONS: [u32; 6] = [2, 4, 8, 16, 32, 64];
 /// Of two papers' cards: SoCPS's, and one of 54 Mbit/s with a rate of each frame by SNR; and one of

@@ -7,7 +7,8 @@ use std::ops::RangeInclusive;
 use serde_json::json;
 use takt_report::Row;
 
-use super::setting::{self, FRAME_BITS, GBIT, NS_PER_S, in_parallel, qdisc, row, setup};
+use super::parallel::in_parallel;
+use super::setting::{self, FRAME_BITS, GBIT, NS_PER_S, qdisc, row, setup};
 
 /// `htb` has the classes of `takt-tree` with bursts that an expert would give them, where timers are
 /// late.

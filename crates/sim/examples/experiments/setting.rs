@@ -1,13 +1,6 @@
 //! Policies and traffic as text, schedulers by name, and rows.
 
-use std::{
-    num::NonZero,
-    sync::{
-        OnceLock,
-        atomic::{AtomicUsize, Ordering},
-    },
-    thread,
-};
+use std::sync::OnceLock;
 
 use serde_json::{Value, json};
 use takt_planner::{departure::departure, tree::tree};
@@ -89,29 +82,6 @@ pub fn row<const N: usize>(scheduler: &str, case: &str, metrics: [(&str, Value);
         case: case.to_owned(),
         metrics: metrics.into(),
     }
-}
-
-/// Does the same with all of them, on all processors; the results are in their order.
-pub fn in_parallel<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
-    let threads = thread::available_parallelism().map_or(1, NonZero::get);
-    let next = AtomicUsize::new(0);
-    let work = || {
-        let mut done = Vec::new();
-        loop {
-            let at = next.fetch_add(1, Ordering::Relaxed);
-            match items.get(at) {
-                Some(item) => done.push((at, work(item))),
-                None => return done,
-            }
-        }
-    };
-    let mut done: Vec<(usize, R)> = thread::scope(|scope| {
-        let all: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
-        let all = all.into_iter();
-        all.flat_map(|one| one.join().expect("it ends")).collect()
-    });
-    done.sort_by_key(|(at, _)| *at);
-    done.into_iter().map(|(_, result)| result).collect()
 }
 
 /// What users of a class or source notice.

@@ -6,7 +6,8 @@ use serde_json::json;
 use takt_report::Row;
 use takt_sim::Outcome;
 
-use super::setting::{self, NS_PER_S, in_parallel, qdisc, row, setup};
+use super::parallel::in_parallel;
+use super::setting::{self, NS_PER_S, qdisc, row, setup};
 
 const SCHEDULERS: [&str; 4] = ["takt", "takt-tree", "takt-departure", "pspacer"];
 const RATES_GBIT: [u64; 5] = [4, 4, 4, 2, 2];

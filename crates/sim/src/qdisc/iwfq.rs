@@ -82,11 +82,12 @@ impl Qdisc for Iwfq {
             station.is_good
         });
         let Some(station) = good.min_by_key(|station| station.tag_bytes) else {
-            return match is_empty {
-                true => Answer::Empty,
-                false => Answer::Wait {
+            return if is_empty {
+                Answer::Empty
+            } else {
+                Answer::Wait {
                     until_ns: now_ns + LOOK_NS,
-                },
+                }
             };
         };
         let least_bytes = self.virtual_bytes.saturating_sub(LAG_MAX_BYTES);

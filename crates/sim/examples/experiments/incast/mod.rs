@@ -17,7 +17,8 @@ use takt_sim::{
 };
 
 use self::port::{OVERHEAD_BYTES, Port};
-use super::setting::{self, NS_PER_S, in_parallel, noticed, row, setup};
+use super::parallel::in_parallel;
+use super::setting::{self, NS_PER_S, noticed, row, setup};
 
 const WIDE_PACKETS: u32 = 1 << 20;
 const ETHERNET_BYTES: u32 = 14;
