@@ -32,10 +32,12 @@ const NEEDS_WEB_SERVER: &str = PACING;
 /// The experiments with parts.
 const COST: &str = "cost";
 const PACING: &str = "pacing";
+const RADIO: &str = "radio";
 const BACKGROUND: &str = "background";
 
-/// The option for a seed.
+/// The option for a seed, and the experiments that draw by it.
 const SEED: &str = "--seed";
+const SEEDED: [&str; 2] = [PACING, RADIO];
 
 /// Additional kernel arguments of an experiment. The pair's devices have no receive queues of
 /// their own: the CPU's backlog handles their packets. For `beats` that is to be a thread, as
@@ -168,7 +170,7 @@ pub struct RunOptions {
     pub part: Option<Part>,
     /// Of `gateway` only: its part.
     pub gateway: GatewayChoice,
-    /// Of `pacing` only: what its incast draws by lot depends on it.
+    /// Of `radio` and `pacing` only: of their random numbers.
     pub seed: Option<u64>,
     /// For the report: the command that reproduces it.
     pub command: String,
@@ -220,7 +222,9 @@ pub fn run(name: &str, options: &RunOptions) -> Result<Vec<Report>, RunError> {
         (option, of)
     });
     let lines = { options.gateway.argument() }.map(|option| (option, GATEWAY));
-    let seed = { options.seed }.map(|_| (SEED, PACING));
+    let seed = { options.seed }
+        .filter(|_| !SEEDED.contains(&name))
+        .map(|_| (SEED, PACING));
     for (part, of) in part.into_iter().chain(lines).chain(seed) {
         if name != of {
             return Err(RunError::NoPart {

@@ -102,7 +102,8 @@ pub enum Lab {
         part: PartFlags,
         #[command(flatten)]
         gateway: Gateway,
-        /// Of `pacing`: draws how long the servers of its incast think; without it, 1.
+        /// Random seed, of `radio` (fades, and packets' moments) and of `pacing` (how long the
+        /// servers of its incast think). 1 by default.
         #[arg(long, value_name = "NUMBER")]
         seed: Option<u64>,
     },

@@ -18,7 +18,7 @@ pub struct Options {
     pub only: Vec<String>,
     /// Of `gateway`: its part.
     pub gateway: gateway::Choice,
-    /// Of `pacing`: for its incast.
+    /// Of `radio`, and of the incast of `pacing`.
     pub seed: u64,
     /// The `takt` that applies and reverts policies, usually this very program.
     pub takt: PathBuf,

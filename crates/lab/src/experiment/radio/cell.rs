@@ -21,8 +21,6 @@ use crate::experiment::wlan::{
     ACCESS_POINT, Cards, DEVICE, Script, SnrReports, StationScript, Statistics, Wlan,
 };
 
-/// All stations have the same fades, under every scheduler.
-const SEED: u64 = 1;
 /// The wire's delay, each way: servers next door.
 const WIRE_DELAY: Duration = Duration::from_millis(1);
 /// Enough for three SYNs to a station with a weak signal.
@@ -60,9 +58,10 @@ impl Cell {
     /// SoCPS's cards in the standard's version: 2 Mbit/s.
     pub const WAVELAN: &str = "wavelan";
 
-    pub fn measure(&self, takt: &Path) -> Result<Vec<Row>> {
+    /// The seed draws fades and packets' moments.
+    pub fn measure(&self, takt: &Path, seed: u64) -> Result<Vec<Row>> {
         eprintln!("{}: {}", self.case(), self.contender.name());
-        let seen = self.look(takt)?;
+        let seen = self.look(takt, seed)?;
         Ok(match (self.environment, self.pattern) {
             (Environment::Sweep, _) => sweep::rows(self, &seen),
             (Environment::Stepping, _) => vec![self.row(follow::figures(&seen))],
@@ -87,10 +86,10 @@ impl Cell {
         }
     }
 
-    fn look(&self, takt: &Path) -> Result<Seen> {
+    fn look(&self, takt: &Path, seed: u64) -> Result<Seen> {
         let folder = tempfile::tempdir().doing("find a place for the stations' SNR")?;
         let folder = folder.path();
-        let wlan = Wlan::build(takt, &self.script(folder))?;
+        let wlan = Wlan::build(takt, &self.script(folder, seed))?;
         if self.contender.is_reported() {
             clients::make_key(takt, folder)?;
         }
@@ -109,7 +108,7 @@ impl Cell {
             }
             _ => None,
         };
-        let played = play(flows, SEED, window)?;
+        let played = play(flows, seed, window)?;
         drop((clients, daemon));
         root.detach()?;
         Ok(Seen {
@@ -137,7 +136,7 @@ impl Cell {
         }
     }
 
-    fn script(&self, folder: &Path) -> Script {
+    fn script(&self, folder: &Path, seed: u64) -> Script {
         let measured_every = |interval| {
             if self.contender.is_reported() {
                 clients::measured_every(interval)
@@ -147,7 +146,7 @@ impl Cell {
         };
         Script {
             profile: self.profile.to_owned(),
-            seed: SEED,
+            seed,
             stations: (0..STATIONS)
                 .map(|station| StationScript {
                     motion: self.environment.motion(station),

@@ -36,7 +36,7 @@ pub fn run(bench: &Bench) -> Result<Vec<Row>> {
     };
     let mut rows = Vec::new();
     for cell in cells {
-        match cell.measure(bench.takt()) {
+        match cell.measure(bench.takt(), bench.seed) {
             Ok(found) => rows.extend(found),
             Err(missing @ ExperimentError::Unsupported { .. }) => {
                 eprintln!("{} is left out: {missing}", cell.contender.name());

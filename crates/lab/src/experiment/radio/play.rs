@@ -59,7 +59,7 @@ pub fn play(flows: Flows, seed: u64, window: Window) -> Result<Played> {
     let busy = std::thread::scope(|scope| {
         let mut streams = Vec::new();
         for (station, stream, (sender, receiver)) in &datagrams {
-            let seed = seed + station.index() as u64;
+            let seed = seed.wrapping_mul(STATIONS as u64) + station.index() as u64;
             streams.push((
                 station.index(),
                 scope.spawn(move || udp::receive(receiver, window)),
