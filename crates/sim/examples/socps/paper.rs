@@ -146,6 +146,19 @@ pub fn figures() {
             line("its bad station", 1, |it| kbps(it, |at| at == 0)),
         ],
     );
+    by_hosts();
+    under_all(
+        BAD,
+        Pattern::Mixed,
+        &[
+            line("18: TCP beside VoIP with one bad", 0, tcp_kbps),
+            line("that VoIP", 0, voip_kbps),
+        ],
+    );
+}
+
+/// Figure 17.
+fn by_hosts() {
     const HOSTS: [&str; STATIONS] = [
         "17: CBR, one bad of 1",
         "one bad of 2",
@@ -163,14 +176,6 @@ pub fn figures() {
         });
         lines(&cells, &[line(name, 0, total_kbps)]);
     }
-    under_all(
-        BAD,
-        Pattern::Mixed,
-        &[
-            line("18: TCP beside VoIP with one bad", 0, tcp_kbps),
-            line("that VoIP", 0, voip_kbps),
-        ],
-    );
 }
 
 /// Figures 19 to 21.
