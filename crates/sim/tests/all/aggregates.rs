@@ -2,6 +2,7 @@
 //! those come one after another: beside first in, first out, mac80211's queues, and Takt's stations
 //! frame by frame.
 
+use takt_report::Interval;
 use takt_sim::{
     Outcome, Setup, Terms,
     qdisc::{Airtime, Fifo, Qdisc, Takt},
@@ -11,8 +12,6 @@ use crate::common::{of, setup};
 
 const NS_PER_S: u64 = 1_000_000_000;
 const SEEDS: [u64; 5] = [1, 2, 3, 4, 5];
-/// Student's t for five of them, 95 % on both sides.
-const T: f64 = 2.776;
 
 const UDP: &str = "kind = \"poisson\"\nrate = \"50mbit\"";
 const TCP: &str = "kind = \"tcp\"\nrtt = \"20ms\"";
@@ -51,10 +50,8 @@ fn total(setup: &Setup, qdisc: impl Fn(&Setup) -> Box<dyn Qdisc>) -> (f64, f64) 
         let all = outcome.stations.iter().map(|it| it.delivered_bps / 1e6);
         all.sum::<f64>()
     });
-    let count = totals.len() as f64;
-    let mean = totals.iter().sum::<f64>() / count;
-    let squares: f64 = totals.iter().map(|total| (total - mean).powi(2)).sum();
-    (mean, T * (squares / (count - 1.0) / count).sqrt())
+    let Interval { mean, half } = Interval::from_values(&totals);
+    (mean, half)
 }
 
 fn takt(setup: &Setup) -> Box<dyn Qdisc> {
