@@ -70,6 +70,19 @@ typedef long long s64;
 #define TAKT_FN_RARE TAKT_FN
 #endif
 
+/* The compiler keeps values out of the way of what follows otherwise. */
+#define TAKT_LIKELY(x) __builtin_expect(!!(x), 1)
+
+/*
+ * The compiler keeps a branch that seldom changes this. BPF has no conditional moves, and it would
+ * make two branches to save one.
+ */
+#if defined(TAKT_BPF) || defined(TAKT_BPF_PLAIN)
+#define TAKT_BRANCH(x) asm volatile("" : "+r"(x))
+#else
+#define TAKT_BRANCH(x)
+#endif
+
 TAKT_FN u64 takt_max(u64 a, u64 b)
 {
 	return a > b ? a : b;

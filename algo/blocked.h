@@ -49,6 +49,13 @@ TAKT_FN u64 takt_blocked_poll_ns(const struct takt_blocked *blocked, u64 now_ns)
 	       ns < TAKT_GATE_POLL_NS ? ns : TAKT_GATE_POLL_NS;
 }
 
+/* A frame of this priority has the link for so long. */
+TAKT_FN void takt_blocked_note(struct takt_blocked *blocked, u32 priority, u64 takes_ns)
+{
+	if (blocked->backlogged && priority != TAKT_BACKGROUND)
+		blocked->link_ns += takes_ns;
+}
+
 /* The first blocked entity, if the gate is open for it, or 0. */
 TAKT_FN u32 takt_blocked_first(struct takt_blocked *blocked, struct takt_shelf *shelf)
 {

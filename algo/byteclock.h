@@ -72,6 +72,23 @@ TAKT_FN void takt_clock_advance(struct takt_clock *clock, u64 rate_bps, u64 len)
 }
 
 /*
+ * Likewise, by what such a frame takes: so many ns, and a remainder below the rate. Without a
+ * division, as the sum of two remainders makes one nanosecond more at most.
+ */
+TAKT_FN void takt_clock_add(struct takt_clock *clock, u64 rate_bps, u32 ns, u64 rem)
+{
+	if (clock->rem < rate_bps)
+		rem += clock->rem;
+	clock->due_ns += ns;
+	clock->rem = rem;
+	if (rem >= rate_bps) {
+		TAKT_BRANCH(rem);
+		clock->rem = rem - rate_bps;
+		clock->due_ns++;
+	}
+}
+
+/*
  * A frame of len bytes has left at sent_ns; from_ns is the earliest time that the bytes may count
  * from (0: only the clock itself limits it).
  */

@@ -215,18 +215,33 @@ TAKT_FN void takt_calendar_remove(struct takt_calendar *calendar, struct takt_sh
 	calendar->count--;
 }
 
-/* The first occupied slot from base on, in one turn. The ring is not empty. */
-TAKT_FN_OUT u32 takt_calendar_scan(const struct takt_calendar *calendar TAKT_ARG,
-				   struct takt_shelf *shelf TAKT_ARG)
+/*
+ * Take the first entry of this bucket out of the ring. Not as above, which would look for its place
+ * again.
+ */
+TAKT_FN void takt_calendar_unlink_first(struct takt_calendar *calendar, struct takt_shelf *shelf,
+					u32 slot, u32 id)
 {
-	u32 start = calendar->base & calendar->mask;
+	u32 next = takt_entry(shelf, id)->next;
+
+	*takt_bucket_head(shelf, calendar, slot) = next;
+	if (next) {
+		takt_entry(shelf, next)->prev = 0;
+	} else {
+		*takt_bucket_tail(shelf, calendar, slot) = 0;
+		takt_calendar_unmark(calendar, shelf, slot);
+	}
+	calendar->ringed--;
+}
+
+/* The first occupied slot behind this word, in one turn; else `start`. */
+TAKT_FN_OUT u32 takt_calendar_scan(const struct takt_calendar *calendar TAKT_ARG,
+				   struct takt_shelf *shelf TAKT_ARG, u32 start)
+{
 	u32 word = start / 64, summary = word / 64 & (TAKT_SUMMARIES - 1), i;
-	u64 bits = *takt_bucket_word(shelf, calendar, word) & (~0ULL << (start % 64));
+	u64 bits;
 
-	if (bits)
-		return word * 64 + takt_lowest_bit(bits);
-
-	/* Words behind this one; shifting twice keeps a shift by 64 defined. */
+	/* Shifting twice keeps a shift by 64 defined. */
 	bits = calendar->summary[summary] & (~0ULL << (word % 64) << 1);
 	for (i = 0; i < TAKT_SUMMARIES && !bits; i++) {
 		summary = (summary + 1) % TAKT_SUMMARIES;
@@ -237,6 +252,17 @@ TAKT_FN_OUT u32 takt_calendar_scan(const struct takt_calendar *calendar TAKT_ARG
 	word = summary * 64 + takt_lowest_bit(bits);
 	bits = *takt_bucket_word(shelf, calendar, word);
 	return bits ? word * 64 + takt_lowest_bit(bits) : start;
+}
+
+/* The first occupied slot from base on, in one turn. The ring is not empty. */
+TAKT_FN u32 takt_calendar_first_slot(const struct takt_calendar *calendar,
+				     struct takt_shelf *shelf)
+{
+	u32 start = calendar->base & calendar->mask;
+	u64 bits = *takt_bucket_word(shelf, calendar, start / 64) & (~0ULL << (start % 64));
+
+	return bits ? (start & ~63U) + takt_lowest_bit(bits) :
+		      takt_calendar_scan(calendar, shelf, start);
 }
 
 /*
@@ -262,15 +288,15 @@ TAKT_FN_OUT int takt_calendar_turn(struct takt_calendar *calendar TAKT_ARG,
 }
 
 /*
- * Peek at the first entry of a ring that is not empty. Returns the entry if it is due in its
- * bucket's turn of the ring. If not, 0: with *wake_ns if no entry can be due before, or
- * TIME_NEVER if the entry was moved to its own bucket: then look again.
+ * Take the first entry of a ring that is not empty, if it is due in its bucket's turn of the ring.
+ * If not, 0: with *wake_ns if no entry can be due before, or TIME_NEVER if the entry was moved to
+ * its own bucket: then look again.
  */
-TAKT_FN u32 takt_calendar_peek(struct takt_calendar *calendar, struct takt_shelf *shelf,
+TAKT_FN u32 takt_calendar_take(struct takt_calendar *calendar, struct takt_shelf *shelf,
 			       u64 now_ns, u64 *wake_ns)
 {
 	u32 shift = calendar->shift & 63, mask = calendar->mask;
-	u32 slot = takt_calendar_scan(calendar, shelf) & mask;
+	u32 slot = takt_calendar_first_slot(calendar, shelf) & mask;
 	u32 id = *takt_bucket_head(shelf, calendar, slot);
 	u64 here = now_ns >> shift, bucket = calendar->base + ((slot - calendar->base) & mask);
 
@@ -279,14 +305,16 @@ TAKT_FN u32 takt_calendar_peek(struct takt_calendar *calendar, struct takt_shelf
 	/* Later inserts may name any time from now on: base must not pass it. */
 	calendar->base = takt_min(bucket, takt_max(here, calendar->base));
 
-	if (takt_entry(shelf, id)->due_ns >> shift <= bucket)
+	if (takt_entry(shelf, id)->due_ns >> shift <= bucket) {
+		takt_calendar_unlink_first(calendar, shelf, slot, id);
 		return id;
+	}
 	if (bucket > here) {
 		*wake_ns = bucket << shift;
 		return 0;
 	}
 	takt_calendar_turn(calendar, shelf, slot, here);
-	takt_calendar_unlink(calendar, shelf, id);
+	takt_calendar_unlink_first(calendar, shelf, slot, id);
 	takt_calendar_place(calendar, shelf, id, now_ns, 0);
 	return 0;
 }
@@ -298,20 +326,18 @@ TAKT_FN_OUT u32 takt_calendar_advance(struct takt_calendar *calendar TAKT_ARG,
 {
 	u32 id, i;
 
-	id = takt_calendar_peek(calendar, shelf, now_ns, wake_ns);
+	id = takt_calendar_take(calendar, shelf, now_ns, wake_ns);
 	if (!id && *wake_ns == TAKT_TIME_NEVER) {
 		TAKT_FOR (i, 1, TAKT_REINSERT_MAX) {
-			id = takt_calendar_peek(calendar, shelf, now_ns, wake_ns);
+			id = takt_calendar_take(calendar, shelf, now_ns, wake_ns);
 			if (id || *wake_ns != TAKT_TIME_NEVER)
 				break;
 		}
 		if (!id && *wake_ns == TAKT_TIME_NEVER)
 			*wake_ns = now_ns;
 	}
-	if (!id)
-		return 0;
-	takt_calendar_unlink(calendar, shelf, id);
-	calendar->front = id;
+	if (id)
+		calendar->front = id;
 	return id;
 }
 

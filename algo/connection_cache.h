@@ -13,14 +13,20 @@
 
 struct takt_connection {
 	u64 identity;
-	u32 generation;
+	u32 known_in;	/* takt_known_in() of the configuration that it was made in */
 	u16 id;		/* an entity's */
-	u16 has_fast_path; /* 1: the entity has one, in this configuration */
+	u16 pad;
 };
 
 struct takt_connections {
 	struct takt_connection at[TAKT_CONNECTIONS];
 };
+
+/* The lowest bit says that the connection's packets go short ways, see short_way.h. */
+TAKT_FN u32 takt_known_in(u32 generation, u32 by_short_ways)
+{
+	return generation << 1 | by_short_ways;
+}
 
 TAKT_FN struct takt_connection *takt_connection(struct takt_connections *connections,
 						u64 identity)
@@ -35,7 +41,8 @@ TAKT_FN u32 takt_connection_entity(const struct takt_connection *connection,
 {
 	u32 id = connection->id;
 
-	if (connection->identity != identity || connection->generation != generation)
+	if (connection->identity != identity ||
+	    (connection->known_in & ~1U) != takt_known_in(generation, 0))
 		return 0;
 	if (id >= TAKT_FLOW_FIRST && takt_flow(flows, id)->connection != identity)
 		return 0;
@@ -57,9 +64,8 @@ TAKT_FN void takt_connection_note(struct takt_connections *connections, u64 iden
 	struct takt_connection *connection = takt_connection(connections, identity);
 
 	connection->identity = identity;
-	connection->generation = generation;
+	connection->known_in = takt_known_in(generation, 0);
 	connection->id = id;
-	connection->has_fast_path = 0;
 }
 
 #endif

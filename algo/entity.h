@@ -35,8 +35,9 @@
 /*
  * Counters of a class or flow. At any time
  *   enqueued = sent + managed + thinned + flushed + queued,  offered = enqueued + dropped.
- * A packet on the fast path counts as sent; one that is held (departure.h) counts from its
- * departure time on. Of a tenant, only sent counts.
+ * Packets on the fast path are both enqueued and sent: the entity counts them apart, until
+ * takt_entity_sum. One that is held (departure.h) counts from its departure time on. Of a tenant,
+ * only sent counts.
  */
 struct takt_class_stats {
 	u64 enqueued_packets, enqueued_bytes;
@@ -78,18 +79,37 @@ struct takt_flow_turn {
 	u16 round;	/* in which it was given its quantum as a new flow */
 };
 
+/* No frame is so long. */
+#define TAKT_LEN_UNKNOWN (~0U)
+
+/* What frames of one length take of the entity's pace, and of the link's clock (wire). */
+struct takt_cost {
+	u64 pace_rem, wire_rem;	/* in 1/rate_bps ns of each rate */
+	u32 pace_ns, wire_ns;
+};
+
 /*
  * The first cache line has all that a packet on the fast path needs, if its class may not borrow.
  */
 struct takt_entity {
 	u16 class_id;	/* of a flow or station: the class it belongs to */
-	u8 heads;	/* of a tenant: its node */
 	u8 waits;	/* TAKT_IN_*: the calendars that it is in */
-	u8 node, priority;	/* of the calendars that it is in, or was in last */
+	u8 priority;	/* of the calendars that it is in, or was in last, with `node` */
+	u32 cost_len;	/* of the frames that cost `cost`; LEN_UNKNOWN: none do */
+	struct takt_cost cost;	/* see short_way.h */
+	struct takt_clock pace;
+	u64 passed_packets, passed_bytes;	/* on the fast path */
+	struct takt_class_stats stats;	/* without these */
+	u8 node;
+	u8 heads;	/* of a tenant: its node */
 	u8 task_prio;	/* of the task that sent last, see gate.h */
 	u8 throttled;	/* its station's weight is 0 */
-	struct takt_clock pace;
-	struct takt_class_stats stats;
+	/* What short ways go by, see takt_short_begin. */
+	u32 short_in;		/* takt_link.short_in, in whose configuration this counts */
+	u64 pace_bps;		/* 0: no ceiling */
+	u64 guarantee_bps;	/* 0: it may not borrow */
+	u32 room;		/* packets that its queue may have to be joined */
+	u32 is_paced;		/* and nothing else */
 	struct takt_clock guarantee;
 	struct takt_clock share;
 	struct takt_clock floor;
@@ -129,10 +149,34 @@ TAKT_FN void takt_count_segment(struct takt_entity *entity,
 		entity->stats.long_packets++;
 }
 
+TAKT_FN void takt_count_passed(struct takt_entity *entity, u32 len)
+{
+	entity->passed_packets++;
+	entity->passed_bytes += len;
+}
+
 TAKT_FN void takt_count_sent(struct takt_entity *entity, u32 len)
 {
 	entity->stats.sent_packets++;
 	entity->stats.sent_bytes += len;
+}
+
+/* It was sent so long after its ideal start. */
+TAKT_FN void takt_count_late(struct takt_entity *entity, u64 late_ns)
+{
+	if (late_ns > entity->stats.late_max_ns)
+		entity->stats.late_max_ns = late_ns;
+}
+
+/* Sum up what is counted of the entity, into its stats. */
+TAKT_FN void takt_entity_sum(struct takt_entity *entity)
+{
+	entity->stats.enqueued_packets += entity->passed_packets;
+	entity->stats.enqueued_bytes += entity->passed_bytes;
+	entity->stats.sent_packets += entity->passed_packets;
+	entity->stats.sent_bytes += entity->passed_bytes;
+	entity->passed_packets = 0;
+	entity->passed_bytes = 0;
 }
 
 /* The counters of an entity that ends are added to another's. */

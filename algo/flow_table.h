@@ -130,14 +130,14 @@ TAKT_FN_OUT int takt_flow_unlink(struct takt_flows *flows TAKT_ARG, u32 id)
 }
 
 /* Remove the flow; its counters are added to its class's. It has no packets. */
-TAKT_FN_OUT int takt_flow_forget(struct takt_flows *flows TAKT_ARG,
-				 struct takt_order *order TAKT_ARG, u32 id)
+TAKT_FN void takt_flow_forget(struct takt_flows *flows, struct takt_order *order, u32 id)
 {
 	struct takt_flow *flow = takt_flow(flows, id);
 	struct takt_entity *entity = takt_entity(order, id);
 
 	takt_flow_unlink(flows, id);
 	takt_flow_detach(order, id);
+	takt_entity_sum(entity);
 	takt_stats_add(&takt_entity(order, entity->class_id)->stats, &entity->stats);
 	if (flow->station) {
 		takt_stats_add(&takt_station(&flows->stations, flow->station)->past,
@@ -151,7 +151,6 @@ TAKT_FN_OUT int takt_flow_forget(struct takt_flows *flows TAKT_ARG,
 	flows->free = id;
 	flows->live--;
 	flows->forgotten++;
-	return 0;
 }
 
 /* The plan, or a registration, has put the flow into another class; its packets move along. */
@@ -165,6 +164,7 @@ TAKT_FN_OUT int takt_flow_follow(struct takt_flows *flows TAKT_ARG,
 	takt_flow(flows, id)->generation = generation;
 	if (entity->class_id == class_id)
 		return 0;
+	takt_entity_sum(entity);
 	takt_stats_add(old, &entity->stats);
 	old->enqueued_packets -= entity->queue.packets;
 	old->enqueued_bytes -= entity->queue.bytes;
@@ -173,6 +173,7 @@ TAKT_FN_OUT int takt_flow_follow(struct takt_flows *flows TAKT_ARG,
 		.enqueued_bytes = entity->queue.bytes,
 	};
 	entity->class_id = class_id;
+	entity->short_in = 0;
 	return 0;
 }
 
@@ -244,6 +245,7 @@ TAKT_FN_OUT u32 takt_flow_add(struct takt_flows *flows TAKT_ARG,
 
 	entity = takt_entity(order, id);
 	entity->class_id = class_id;
+	entity->short_in = 0;
 	entity->pace = (struct takt_clock){};
 	entity->guarantee = (struct takt_clock){};
 	entity->share = (struct takt_clock){};

@@ -119,8 +119,7 @@ TAKT_FN void takt_link_pass(struct takt_link *link, const struct takt_plan *plan
 	takt_clock_advance(&link->clock, takt_link_rate(link, plan, now_ns), len);
 	if (frames > 1)
 		takt_count_segment(entity, takt_params(plan, entity, id), len);
-	takt_count_arrival(entity, len);
-	takt_count_sent(entity, len);
+	takt_count_passed(entity, len);
 	takt_flow_went_idle(&link->flows, id, now_ns);
 	link->fast_id = id;
 	link->fast_len = len;
@@ -200,37 +199,6 @@ TAKT_FN_OUT int takt_link_hold(struct takt_link *link TAKT_ARG, u32 slot, u32 id
 	if (due_ns < takt_departures_next_ns(&link->departures) && due_ns < link->wake_ns)
 		link->wake_ns = 0;
 	return takt_departures_hold(&link->departures, due_ns, slot, id);
-}
-
-/*
- * A packet joins others of its entity. That is all of takt_link_push for such a packet, if its
- * entity takes no turns, its queue is not managed and it comes from no earlier configuration. The
- * packet slot to keep it in, or 0: it is not such a packet, or there is no room.
- */
-TAKT_FN u32 takt_link_join(struct takt_link *link, struct takt_entity *entity,
-			   const struct takt_class_params *params, u32 frames, u32 len)
-{
-	struct takt_packet *packet;
-	u32 slot;
-
-	if (!entity->queue.packets || entity->turn.class_id || entity->flows.packets ||
-	    params->per_flow == TAKT_PER_FLOW_QUEUE ||
-	    (params->target_ns && !params->spares_local) ||
-	    entity->queue.packets + entity->held_packets >= params->queue_packets)
-		return 0;
-	slot = takt_packet_slot_take(&link->order.slots);
-	if (!slot)
-		return 0;
-	link->queued_packets++;
-	if (frames > 1)
-		takt_count_segment(entity, params, len);
-	packet = takt_packet(&link->order.slots, slot);
-	packet->after = 0;
-	packet->queued_us = 0;
-	packet->ecn = TAKT_ECN_NOT;
-	takt_count_arrival(entity, len);
-	takt_queue_push(&entity->queue, &link->order.slots, slot, len, link->generation);
-	return slot;
 }
 
 /*
@@ -415,27 +383,23 @@ TAKT_FN u64 takt_link_wake(struct takt_link *link, const struct takt_plan *plan,
 	return takt_min(ideal_ns, soon_ns);
 }
 
+/* Does nothing leave before the timer is to come? What is due so soon is asked for without it. */
+TAKT_FN int takt_link_is_quiet(const struct takt_link *link, u64 now_ns)
+{
+	return now_ns + TAKT_TIMER_MARGIN_NS < link->wake_ns;
+}
+
 /*
- * A frame was sent. If all that wait are in one calendar of the root's and nothing else may come
- * between, the next one and its time are known without a search.
+ * All that wait are in this calendar of the root's, and nothing comes between but departures: the
+ * next one and its time are known without a search.
  */
-TAKT_FN void takt_link_foresee(struct takt_link *link, const struct takt_plan *plan, u64 now_ns,
-			       struct takt_choice *choice)
+TAKT_FN void takt_link_foresee_in(struct takt_link *link, u32 priority, u64 now_ns)
 {
 	struct takt_node *root = &link->order.node[0];
-	u32 bits = root->timed_bits, priority, id;
-	u64 behind_ns, due_ns;
+	u64 behind_ns = root->behind_ns[priority], due_ns;
+	u32 id = takt_calendar_first(&root->timed[priority], &link->order.shelf,
+				     now_ns - takt_min(behind_ns, now_ns), &due_ns);
 
-	if (!bits || bits & (bits - 1) || root->share_bits |
-	    root->floors.count | root->ready.count |
-	    link->order.blocked.by_task.count | link->order.blocked.by_weight |
-	    link->flows.stations.unsettled | plan->stations ||
-	    link->plan_hand < TAKT_ENTITIES || takt_fills_gaps(plan))
-		return;
-	priority = takt_lowest_bit(bits) & (TAKT_PRIORITIES - 1);
-	behind_ns = root->behind_ns[priority];
-	id = takt_calendar_first(&root->timed[priority], &link->order.shelf,
-				 now_ns - takt_min(behind_ns, now_ns), &due_ns);
 	if (!id)
 		return;
 	due_ns = takt_entry(&link->order.shelf, id)->due_ns + behind_ns;
@@ -443,10 +407,26 @@ TAKT_FN void takt_link_foresee(struct takt_link *link, const struct takt_plan *p
 		return;
 	link->polls = 0;
 	link->next_id = id & (TAKT_ENTITIES - 1);
+	link->foreseen = 1;
 	link->wake_ns = due_ns;
-	/* One that is due already is asked for at once, without a timer. */
-	if (due_ns > now_ns + TAKT_TIMER_MARGIN_NS)
-		choice->wake_ns = due_ns;
+}
+
+/* A frame was sent. Is the next one known? Then the timer may be set for it. */
+TAKT_FN void takt_link_foresee(struct takt_link *link, const struct takt_plan *plan, u64 now_ns,
+			       struct takt_choice *choice)
+{
+	struct takt_node *root = &link->order.node[0];
+	u32 bits = root->timed_bits;
+
+	if (!bits || bits & (bits - 1) || root->share_bits |
+	    root->floors.count | root->ready.count |
+	    link->order.blocked.by_task.count | link->order.blocked.by_weight |
+	    link->flows.stations.unsettled | plan->stations ||
+	    link->plan_hand < TAKT_ENTITIES || takt_fills_gaps(plan))
+		return;
+	takt_link_foresee_in(link, takt_lowest_bit(bits) & (TAKT_PRIORITIES - 1), now_ns);
+	if (takt_link_is_quiet(link, now_ns))
+		choice->wake_ns = link->wake_ns;
 }
 
 /* None is sent now: when to look again. Precondition: a choice was made, into link->path. */
@@ -460,6 +440,7 @@ TAKT_FN void takt_link_wait(struct takt_link *link, const struct takt_plan *plan
 
 	link->next_id = !path->id && ideal_ns >= free_ns && ideal_ns <= departs_ns ?
 				path->above.next : 0;
+	link->foreseen = 0;
 	ideal_ns = takt_min(ideal_ns, departs_ns);
 	ideal_ns = takt_link_wake(link, plan, ideal_ns, now_ns);
 	if (ideal_ns != TAKT_TIME_NEVER)
@@ -505,11 +486,9 @@ TAKT_FN void takt_link_spend(struct takt_link *link, const struct takt_plan *pla
 		frame->takes_ns = link->clock.due_ns - started_ns;
 	frame->since_ns = 0;
 	frame->len = len;
-	if (link->order.blocked.backlogged && params->priority != TAKT_BACKGROUND)
-		link->order.blocked.link_ns += frame->takes_ns;
+	takt_blocked_note(&link->order.blocked, params->priority, frame->takes_ns);
 	takt_count_sent(source, len);
-	if (now_ns - ideal_ns > source->stats.late_max_ns)
-		source->stats.late_max_ns = now_ns - ideal_ns;
+	takt_count_late(source, now_ns - ideal_ns);
 }
 
 /*
@@ -658,7 +637,7 @@ TAKT_FN void takt_link_pop(struct takt_link *link, const struct takt_plan *plan,
 	if (takt_departures_next_ns(&link->departures) <= now_ns)
 		takt_link_depart(link, plan, now_ns);
 	/* A packet was enqueued behind others, or one was sent: the timer is already set. */
-	if (now_ns + TAKT_TIMER_MARGIN_NS < link->wake_ns) {
+	if (takt_link_is_quiet(link, now_ns)) {
 		choice->wake_ns = link->wake_ns;
 		choice->armed = 1;
 		return;
@@ -686,12 +665,13 @@ TAKT_FN void takt_link_pop(struct takt_link *link, const struct takt_plan *plan,
 /* The packet on the fast path was counted as sent, and is discarded. */
 TAKT_FN void takt_link_flush_fast_path(struct takt_link *link)
 {
-	struct takt_class_stats *stats = &takt_entity(&link->order, link->fast_id)->stats;
+	struct takt_entity *entity = takt_entity(&link->order, link->fast_id);
 
-	stats->sent_packets--;
-	stats->sent_bytes -= link->fast_len;
-	stats->flushed_packets++;
-	stats->flushed_bytes += link->fast_len;
+	takt_entity_sum(entity);
+	entity->stats.sent_packets--;
+	entity->stats.sent_bytes -= link->fast_len;
+	entity->stats.flushed_packets++;
+	entity->stats.flushed_bytes += link->fast_len;
 }
 
 /* Discard one held packet: its packet slot. Precondition: there is one. */

@@ -18,12 +18,25 @@ struct takt_path {
 	u32 pad;
 };
 
+/* What short ways need of the plan; copied, since that is far from the state. */
+struct takt_link_terms {
+	u64 rate_bps;
+	u64 lag_max_ns;
+	struct takt_framing framing;
+	u32 slack_ns;
+	u32 changes;	/* the line's rate may be another at any time */
+	u32 pad;
+};
+
 struct takt_link {
 	struct takt_clock clock;
-	struct takt_line_rate line;	/* beside the plan's */
-	u32 queued_packets;	/* without the one on the fast path */
+	u32 short_in;		/* the configuration whose packets go short ways, as connections are
+				 * known_in; 0: none do */
 	u32 fast_id;		/* entity of the last packet on the fast path */
 	u32 fast_len;
+	u32 queued_packets;	/* without the one on the fast path */
+	struct takt_link_terms terms;
+	struct takt_line_rate line;	/* beside the plan's */
 	u32 plan_generation;	/* of the plan that packets were queued by last */
 	u32 generation;		/* counts configurations: changes of plan or registrations */
 	u32 old_packets;	/* still queued from earlier configurations */
@@ -42,16 +55,19 @@ struct takt_link {
 	u64 taken_ns;		/* when the device took a packet with more queued; see pushback.h */
 	u64 wake_ns;		/* when the timer looks again; 0: unknown */
 	u32 next_id;		/* entity that it is set for, if the choice is certain */
+	u32 foreseen;		/* likewise, and all that wait are in its calendar as long as
+				 * wake_ns stands */
 	u32 polls;		/* the timer is set only for blocked entities */
+	u32 pad;
 	u64 secret;		/* hides from outside which flows share a number */
 	struct takt_path path;	/* of the current choice; a BPF stack is small */
 	struct takt_frame frame;	/* likewise */
+	struct takt_order order;
 	struct takt_connections connections;
 	struct takt_acks acks;
 	struct takt_uploads uploads;
 	struct takt_flows flows;
 	struct takt_departures departures;
-	struct takt_order order;
 };
 
 /* An empty calendar with this many buckets, on the next free part of the shelf. */

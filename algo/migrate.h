@@ -23,6 +23,7 @@ TAKT_FN void takt_link_observe(struct takt_link *link, const struct takt_plan *p
 	if (!replaced && registered_ns <= link->registered_ns)
 		return;
 	link->generation++;
+	link->short_in = 0;
 	if (!link->old_packets)
 		link->settled_ns = link->registered_ns;
 	link->old_packets = link->queued_packets;

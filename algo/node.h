@@ -440,6 +440,16 @@ struct takt_frame {
 	u32 pad;
 };
 
+/* A frame that takes so long is sent at this priority. */
+TAKT_FN void takt_node_note(struct takt_node *node, u32 priority, u64 takes_ns)
+{
+	u32 crowd = node->crowd[priority];
+
+	node->frame_ns -= node->frame_ns / 1024;
+	node->frame_ns = takt_max(node->frame_ns, takes_ns);
+	node->crowd[priority] = takt_max(crowd ? crowd - 1 : 0, 4 * node->timed[priority].count);
+}
+
 /* The entity sends this frame: charge it. */
 TAKT_FN_OUT int takt_node_served(struct takt_order *order TAKT_ARG,
 				 const struct takt_plan *plan TAKT_ARG, u32 id,
@@ -449,15 +459,12 @@ TAKT_FN_OUT int takt_node_served(struct takt_order *order TAKT_ARG,
 	struct takt_entity *entity = takt_entity(order, id);
 	const struct takt_class_params *params = takt_params(plan, entity, id);
 	struct takt_node *node = takt_node(order, entity->node);
-	u32 priority = entity->priority & (TAKT_PRIORITIES - 1), crowd;
+	u32 priority = entity->priority & (TAKT_PRIORITIES - 1);
 	u64 busy_ns = takt_min(frame->now_ns, frame->free_ns), bound_ns;
 	u64 lag_max_ns = plan->link.lag_max_ns;
 	u64 from_ns = frame->since_ns - takt_min(node->behind_ns[priority], frame->since_ns);
 
-	node->frame_ns -= node->frame_ns / 1024;
-	node->frame_ns = takt_max(node->frame_ns, frame->takes_ns);
-	crowd = node->crowd[priority];
-	node->crowd[priority] = takt_max(crowd ? crowd - 1 : 0, 4 * node->timed[priority].count);
+	takt_node_note(node, priority, frame->takes_ns);
 	if (pick->by == TAKT_BY_SHARE)
 		node->virtual_ns[priority] = entity->share.due_ns;
 	if (pick->by == TAKT_BY_GUARANTEE && busy_ns > pick->due_ns) {

@@ -142,8 +142,8 @@ TAKT_FN_OUT int takt_link_weigh(struct takt_link *link TAKT_ARG,
 }
 
 /* Assign the entity to the station of its address, if that is known by now. */
-TAKT_FN_OUT int takt_station_attach(struct takt_link *link TAKT_ARG,
-				    const struct takt_plan *plan TAKT_ARG, u32 id, u64 now_ns)
+TAKT_FN void takt_station_attach(struct takt_link *link, const struct takt_plan *plan, u32 id,
+				 u64 now_ns)
 {
 	struct takt_flows *flows = &link->flows;
 	struct takt_flow *flow = takt_flow(flows, id);
@@ -154,11 +154,11 @@ TAKT_FN_OUT int takt_station_attach(struct takt_link *link TAKT_ARG,
 	if (number && station->known != station->incarnation) {
 		/* The entry still has entities of its former address: ask again. */
 		if (station->first)
-			return 0;
+			return;
 		takt_station_adopt(&flows->stations, station, plan->stations);
 	}
 	flow->generation = generation;
-	return takt_station_claim(link, plan, number, id, now_ns);
+	takt_station_claim(link, plan, number, id, now_ns);
 }
 
 /* The station's entity in this class, or 0: it has none. */

@@ -9,13 +9,12 @@
 /* If a socket connects again, or its memory is reused by another, its identity is another. */
 static __always_inline u64 identity_of(const struct sock *sk, struct takt_port *port)
 {
-	const struct sock_common *common = &sk->__sk_common;
 	volatile u64 *number = &port->scratch;
 
 	/* Through memory the pointer becomes a number for the verifier. */
 	*number = (u64)sk;
-	return (*number ^ (u64)common->skc_hash << 32) * 0x9e3779b97f4a7c15ULL +
-	       ((u64)common->skc_daddr << 16 | common->skc_dport);
+	return (*number ^ (u64)sk->__sk_common.skc_hash << 32) * 0x9e3779b97f4a7c15ULL +
+	       ((u64)sk->__sk_common.skc_daddr << 16 | sk->__sk_common.skc_dport);
 }
 
 /*

@@ -100,11 +100,27 @@ static __always_inline u32 task_prio_of(const struct sk_buff *skb, struct takt_p
 	return handover_of(skb)->task_prio & 255;
 }
 
+/*
+ * The general way, for any packet, in two functions: each has the registers and its part of the
+ * stack to itself, and so has what goes short ways. First the packet's entity, into port->arrival.
+ * 0: drop it.
+ */
+static __noinline u32 takt_link_find(const struct sk_buff *skb, struct takt_port *port,
+				     const struct takt_plan *plan)
+{
+	struct takt_arrival *arrival = &port->arrival;
+
+	arrival->before = 0;
+	arrival->is_ack = 0;
+	arrival->id = plan->receives ? handed_over(skb, plan) : entity_of(skb, port, plan);
+	return arrival->id;
+}
+
 /* A packet arrives for its entity: the packet slot to keep it in, or 0: drop it. */
 static __always_inline u32 arrive(const struct sk_buff *skb, const struct Qdisc *sch,
-				  struct takt_port *port, const struct takt_plan *plan,
-				  struct takt_arrival *arrival)
+				  struct takt_port *port, const struct takt_plan *plan)
 {
+	struct takt_arrival *arrival = &port->arrival;
 	u32 slot;
 
 	arrival->bytes = accounted_bytes(skb);
@@ -131,61 +147,53 @@ static __always_inline u32 arrive(const struct sk_buff *skb, const struct Qdisc 
 	return takt_link_push(&port->link, plan, arrival);
 }
 
-SEC("struct_ops")
-int BPF_PROG(takt_link_enqueue, struct sk_buff *skb, struct Qdisc *sch,
-	     struct bpf_sk_buff_ptr *to_free)
+/* Likewise, and what follows from it. */
+static __noinline u32 takt_link_arrive(const struct sk_buff *skb, const struct Qdisc *sch,
+				       struct takt_port *port, const struct takt_plan *plan)
 {
-	u32 index = link_index(sch), slot, bytes;
-	struct takt_port *port = find_port(index);
-	struct takt_fast *fast;
-	const struct takt_plan *plan;
-	struct takt_arrival *arrival;
-	struct takt_store *store;
-	struct sk_buff *thinned;
+	u32 slot = arrive(skb, sch, port, plan);
 
-	if (!port)
-		goto drop;
-	plan = plan_of(port);
-	fast = find_fast(index);
-	if (!fast)
-		goto drop;
-	slot = known_slot(skb, port, plan, !sch->q.qlen, &bytes);
-	if (slot == TAKT_FAST_PATH)
-		goto passes;
-	if (slot)
-		goto waits;
-	if (is_template(skb, port)) {
-		slot = template_slot(skb, port, plan);
-		store = slot ? find_store(index, slot) : NULL;
-		if (!store)
-			goto refuse;
-		keep(store, skb);
-		return NET_XMIT_SUCCESS;
-	}
-	arrival = &port->arrival;
-	arrival->before = 0;
-	arrival->is_ack = 0;
-	if (plan->receives) {
-		arrival->id = handed_over(skb, plan);
-		if (!arrival->id)
-			goto drop;
-	} else {
-		arrival->id = entity_of(skb, port, plan);
-	}
-	slot = arrive(skb, sch, port, plan, arrival);
-	bytes = arrival->bytes;
+	if (plan->fast_by_connection)
+		takt_link_open_short(port, plan);
 	/* The second: a plan came into force while a dequeue still read the one before. */
 	if (!port->link.wake_ns || port->link.queued_generation != (u32)plan->generation)
-		fast->quiet_ns = 0;
-	if (slot == TAKT_FAST_PATH)
-		goto passes;
-waits:
-	/* The store has every packet slot. */
-	store = slot ? find_store(index, slot) : NULL;
-	if (!store)
-		goto drop;
+		wake_up(link_index(sch));
+	return slot;
+}
+
+static __always_inline int drop(struct sk_buff *skb, struct Qdisc *sch,
+				struct bpf_sk_buff_ptr *to_free)
+{
+	sch->qstats.drops++;
+	bpf_qdisc_skb_drop(skb, to_free);
+	return NET_XMIT_DROP;
+}
+
+/* The packet takes the fast path. It leaves with the next dequeue: it is no backlog. */
+static __always_inline int let_pass(struct sk_buff *skb, struct Qdisc *sch,
+				    struct bpf_sk_buff_ptr *to_free)
+{
+	struct takt_fast *fast = find_fast(link_index(sch));
+
+	if (!fast)
+		return drop(skb, sch, to_free);
 	sch->q.qlen++;
-	sch->qstats.backlog += bytes;
+	keep_fast(fast, skb);
+	return NET_XMIT_SUCCESS;
+}
+
+/* The packet waits in this packet slot. What was there has been thinned. */
+static __always_inline int let_wait(struct sk_buff *skb, struct Qdisc *sch,
+				    struct bpf_sk_buff_ptr *to_free, u32 slot)
+{
+	/* The store has every packet slot. */
+	struct takt_store *store = slot ? find_store(link_index(sch), slot) : NULL;
+	struct sk_buff *thinned;
+
+	if (!store)
+		return drop(skb, sch, to_free);
+	sch->q.qlen++;
+	sch->qstats.backlog += accounted_bytes(skb);
 	thinned = bpf_kptr_xchg(&store->skb, skb);
 	if (thinned) {
 		sch->q.qlen--;
@@ -194,26 +202,67 @@ waits:
 		bpf_qdisc_skb_drop(thinned, to_free);
 	}
 	return NET_XMIT_SUCCESS;
-passes:
-	sch->q.qlen++;
-	sch->qstats.backlog += bytes;
-	keep_fast(fast, skb, bytes);
+}
+
+/* A frame that the helper sends for the link itself. */
+static __noinline int takt_link_store_template(struct sk_buff *skb, struct Qdisc *sch,
+					       struct bpf_sk_buff_ptr *to_free,
+					       struct takt_port *port)
+{
+	u32 slot = template_slot(skb, port, plan_of(port));
+	struct takt_store *store = slot ? find_store(link_index(sch), slot) : NULL;
+
+	if (!store) {
+		bpf_qdisc_skb_drop(skb, to_free);
+		return NET_XMIT_DROP;
+	}
+	keep(store, skb);
 	return NET_XMIT_SUCCESS;
-drop:
-	sch->qstats.drops++;
-refuse:
-	bpf_qdisc_skb_drop(skb, to_free);
-	return NET_XMIT_DROP;
+}
+
+SEC("struct_ops")
+int BPF_PROG(takt_link_enqueue, struct sk_buff *skb, struct Qdisc *sch,
+	     struct bpf_sk_buff_ptr *to_free)
+{
+	struct takt_port *port = find_port(link_index(sch));
+	const struct takt_plan *plan;
+	u32 slot;
+
+	if (!port)
+		return drop(skb, sch, to_free);
+	slot = known_slot(skb, sch, port);
+	if (slot == TAKT_FAST_PATH)
+		return let_pass(skb, sch, to_free);
+	if (!slot) {
+		if (is_template(skb, port))
+			return takt_link_store_template(skb, sch, to_free, port);
+		plan = plan_of(port);
+		if (!takt_link_find(skb, port, plan))
+			return drop(skb, sch, to_free);
+		slot = takt_link_arrive(skb, sch, port, plan);
+		if (slot == TAKT_FAST_PATH)
+			return let_pass(skb, sch, to_free);
+	}
+	return let_wait(skb, sch, to_free, slot);
+}
+
+/* The packet in this packet slot leaves by a short way: the next one's time is known. */
+static __always_inline struct sk_buff *pop_short(struct Qdisc *sch, struct takt_link *link,
+						 struct takt_fast *fast, u32 slot, u64 now_ns)
+{
+	fast->quiet_ns = link->wake_ns;
+	if (takt_link_is_quiet(link, now_ns))
+		bpf_qdisc_watchdog_schedule(sch, link->wake_ns, link->terms.slack_ns);
+	return take(link_index(sch), slot);
 }
 
 SEC("struct_ops")
 struct sk_buff *BPF_PROG(takt_link_dequeue, struct Qdisc *sch)
 {
-	u32 index = link_index(sch), bytes;
+	u32 index = link_index(sch), slot;
 	struct takt_fast *fast;
 	struct takt_choice *choice;
 	const struct takt_plan *plan;
-	struct takt_store *store;
 	struct takt_port *port;
 	struct sk_buff *skb;
 	u64 now_ns;
@@ -223,15 +272,22 @@ struct sk_buff *BPF_PROG(takt_link_dequeue, struct Qdisc *sch)
 	fast = find_fast(index);
 	if (!fast)
 		return NULL;
-	skb = take_fast(fast, &bytes);
+	skb = take_fast(fast);
 	if (skb)
-		goto send;
+		goto passes;
 	now_ns = bpf_ktime_get_ns();
 	if (now_ns + TAKT_TIMER_MARGIN_NS < fast->quiet_ns)
 		return NULL;
 	port = find_port(index);
 	if (!port)
 		return NULL;
+	slot = takt_short_pop(&port->link, now_ns);
+	if (slot) {
+		skb = pop_short(sch, &port->link, fast, slot, now_ns);
+		if (!skb)
+			return NULL;
+		goto waited;
+	}
 	plan = plan_of(port);
 	choice = &port->choice;
 	note_running(port, plan);
@@ -246,10 +302,7 @@ struct sk_buff *BPF_PROG(takt_link_dequeue, struct Qdisc *sch)
 			ring(index, port);
 		return NULL;
 	}
-	store = find_store(index, choice->packet);
-	if (!store)
-		return NULL;
-	skb = bpf_kptr_xchg(&store->skb, NULL);
+	skb = take(index, choice->packet);
 	if (!skb)
 		return NULL;
 	if (choice->packet >= TAKT_PACKETS) {
@@ -267,10 +320,10 @@ struct sk_buff *BPF_PROG(takt_link_dequeue, struct Qdisc *sch)
 	}
 	if (choice->marks)
 		note_mark(skb, port);
-	bytes = accounted_bytes(skb);
-send:
+waited:
+	sch->qstats.backlog -= accounted_bytes(skb);
+passes:
 	sch->q.qlen--;
-	sch->qstats.backlog -= bytes;
 	bpf_qdisc_bstats_update(sch, skb);
 	return skb;
 }
@@ -301,14 +354,14 @@ int BPF_PROG(takt_link_init, struct Qdisc *sch, struct nlattr *opt,
 
 static void takt_link_clear(struct Qdisc *sch)
 {
-	u32 index = link_index(sch), i, bytes;
+	u32 index = link_index(sch), i;
 	struct takt_fast *fast = find_fast(index);
 	struct takt_port *port = find_port(index);
 	struct sk_buff *skb;
 
 	if (!port || !fast)
 		return;
-	skb = take_fast(fast, &bytes);
+	skb = take_fast(fast);
 	if (skb) {
 		bpf_kfree_skb(skb);
 		takt_link_flush_fast_path(&port->link);
@@ -369,7 +422,9 @@ int takt_link_commit(struct takt_commit_args *args)
 
 		if (!port || !fast)
 			continue;
-		port->active ^= 1;
+		/* Whole before the next: see takt_link_open_short. */
+		__sync_fetch_and_xor(&port->active, 1);
+		port->link.short_in = 0;
 		fast->quiet_ns = 0;
 	}
 	return 0;

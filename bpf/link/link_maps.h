@@ -23,7 +23,7 @@
 #define TAKT_BELL_BYTES 32
 
 /* Raised whenever a struct that user space shares changes; pinned beside the maps. */
-#define TAKT_LINK_ABI 15
+#define TAKT_LINK_ABI 16
 
 /*
  * One link in the kernel: a map of its own, shared with user space. User space writes the plan

@@ -21,8 +21,8 @@ struct store_map {
 /* What a dequeue looks at first: the packet on the fast path of a link, and the timer. */
 struct takt_fast {
 	struct sk_buff __kptr *skb;
-	u32 bytes;	/* as the kernel counts */
 	u32 kept;	/* 0: there is none */
+	u32 pad;
 	u64 quiet_ns;	/* the timer is set, and no other packet leaves before; 0: not known */
 };
 
@@ -47,24 +47,31 @@ static __always_inline struct takt_fast *find_fast(u32 index)
 	return bpf_map_lookup_elem(&takt_link_express, &index);
 }
 
-/* Keep a packet of so many bytes on the fast path, which is empty. */
-static __always_inline void keep_fast(struct takt_fast *fast, struct sk_buff *skb, u32 bytes)
+/* Another packet may leave before the time that the timer is set for. */
+static __always_inline void wake_up(u32 index)
+{
+	struct takt_fast *fast = find_fast(index);
+
+	if (fast)
+		fast->quiet_ns = 0;
+}
+
+/* Keep a packet on the fast path, which is empty. */
+static __always_inline void keep_fast(struct takt_fast *fast, struct sk_buff *skb)
 {
 	struct sk_buff *old = bpf_kptr_xchg(&fast->skb, skb);
 
-	fast->bytes = bytes;
 	fast->kept = 1;
 	if (old)
 		bpf_kfree_skb(old);
 }
 
-/* The packet on the fast path, if there is one; its bytes into *bytes. */
-static __always_inline struct sk_buff *take_fast(struct takt_fast *fast, u32 *bytes)
+/* The packet on the fast path, if there is one. */
+static __always_inline struct sk_buff *take_fast(struct takt_fast *fast)
 {
 	if (!fast->kept)
 		return NULL;
 	fast->kept = 0;
-	*bytes = fast->bytes;
 	return bpf_kptr_xchg(&fast->skb, NULL);
 }
 
@@ -77,11 +84,18 @@ static __always_inline void keep(struct takt_store *store, struct sk_buff *skb)
 		bpf_kfree_skb(old);
 }
 
+/* Take the packet out of a packet slot; NULL: there is none. */
+static __always_inline struct sk_buff *take(u32 index, u32 slot)
+{
+	struct takt_store *store = find_store(index, slot);
+
+	return store ? bpf_kptr_xchg(&store->skb, NULL) : NULL;
+}
+
 /* Free the packet in a packet slot, if there is one. */
 static int discard(u32 index, u32 slot)
 {
-	struct takt_store *store = find_store(index, slot);
-	struct sk_buff *skb = store ? bpf_kptr_xchg(&store->skb, NULL) : NULL;
+	struct sk_buff *skb = take(index, slot);
 
 	if (!skb)
 		return 0;

@@ -13,6 +13,7 @@ fn main() {
         .header(algo.join("dscp.h").display().to_string())
         .header(algo.join("ports.h").display().to_string())
         .header(algo.join("gap.h").display().to_string())
+        .header(algo.join("short_way.h").display().to_string())
         .header(algo.join("download.h").display().to_string())
         .header(algo.join("soc.h").display().to_string())
         .header(algo.join("forwarded.h").display().to_string())

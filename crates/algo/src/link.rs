@@ -245,9 +245,12 @@ impl Link {
         &self.state
     }
 
-    /// A class, tenant, flow or station.
-    pub fn entity(&self, id: u32) -> &takt_entity {
-        &self.state.order.entity[(id & (sys::TAKT_ENTITIES - 1)) as usize]
+    /// A class, tenant, flow or station, with all that is counted of it in its stats.
+    pub fn entity(&self, id: u32) -> takt_entity {
+        let mut entity = self.state.order.entity[(id & (sys::TAKT_ENTITIES - 1)) as usize];
+        // SAFETY: a valid struct.
+        unsafe { sys::takt_entity_sum(&mut entity) };
+        entity
     }
 }
 

@@ -7,7 +7,7 @@ use takt_algo::{
     Address, Stations,
     sys::{
         TAKT_CLASSES, TAKT_ENTITIES, TAKT_NODES, TAKT_STATIONS_MAC, TAKT_STATIONS_NONE,
-        takt_class_params, takt_class_stats, takt_entity, takt_link_lay_out,
+        takt_class_params, takt_class_stats, takt_entity, takt_entity_sum, takt_link_lay_out,
     },
 };
 
@@ -311,7 +311,7 @@ impl Concept for Link {
                 Ok(Answer::Replaced)
             }
             Call::Counters { class } => {
-                Ok(Answer::Counters(counters(entity(machine.state(), class))))
+                Ok(Answer::Counters(counters(*entity(machine.state(), class))))
             }
         }
     }
@@ -353,7 +353,9 @@ fn choice(state: &State) -> Answer {
     }
 }
 
-fn counters(class: &takt_entity) -> Counters {
+fn counters(mut class: takt_entity) -> Counters {
+    // SAFETY: a valid struct.
+    unsafe { takt_entity_sum(&mut class) };
     let takt_class_stats {
         enqueued_packets,
         enqueued_bytes,

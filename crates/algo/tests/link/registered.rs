@@ -103,7 +103,7 @@ impl Sender {
         }
         assert!(self.under_way.iter().all(VecDeque::is_empty));
         for class in [FOREGROUND, BACKGROUND] {
-            let stats = &self.link.entity(class).stats;
+            let stats = self.link.entity(class).stats;
             assert_eq!(stats.enqueued_packets, stats.sent_packets);
         }
         self.now_ns - began_ns
@@ -222,7 +222,7 @@ proptest! {
         for class in [FOREGROUND, BACKGROUND] {
             let (stats, queue) = {
                 let entity = sender.link.entity(class);
-                (&entity.stats, &entity.queue)
+                (entity.stats, entity.queue)
             };
             let out = stats.sent_packets + stats.flushed_packets + u64::from(queue.packets);
             prop_assert_eq!(stats.enqueued_packets, out);

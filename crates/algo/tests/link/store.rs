@@ -64,7 +64,7 @@ fn segments_are_counted_and_every_frame_has_its_overhead() {
     let mut link = Link::new();
     assert!(link.enqueue(&plan, 1, 45_000, 30, 0).is_some());
     assert!(link.enqueue(&plan, 1, 1_500, 1, 0).is_some());
-    let stats = &link.entity(1).stats;
+    let stats = link.entity(1).stats;
     assert_eq!(stats.gso_packets, 1);
     assert_eq!(stats.enqueued_bytes, 45_000 + 30 * 24 + 1_500 + 24);
 }

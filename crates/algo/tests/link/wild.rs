@@ -296,7 +296,7 @@ impl Run {
         let entity = self.link.entity(id);
         let tenant = u32::from(self.plan.tenant[usize::from(entity.node)]);
         let show = |id: u32| {
-            let mut entity = *self.link.entity(id);
+            let mut entity = self.link.entity(id);
             entity.stats = Default::default();
             format!("{id}: {entity:?} {:?}", self.plan.class_params[id as usize])
         };

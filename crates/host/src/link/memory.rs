@@ -16,8 +16,9 @@ use serde::{Deserialize, Serialize};
 use takt_algo::{
     Plain, Stations, Upload,
     sys::{
-        TAKT_FLOW_FIRST, TAKT_FLOWS_MAX, takt_departures, takt_framing, takt_gap, takt_gap_length,
-        takt_line_rate, takt_link_lay_out, takt_plan, takt_port,
+        TAKT_FLOW_FIRST, TAKT_FLOWS_MAX, takt_departures, takt_entity, takt_entity_sum,
+        takt_framing, takt_gap, takt_gap_length, takt_line_rate, takt_link_lay_out, takt_plan,
+        takt_port,
     },
     zeroed_box,
 };
@@ -171,7 +172,7 @@ impl PortMemory {
             Counted {
                 queued_packets: (&raw const (*link).queued_packets).read_volatile(),
                 blocked: (&raw const (*order).blocked).read_volatile(),
-                entities: copied((&raw const (*order).entity).cast(), entity_count),
+                entities: summed(copied((&raw const (*order).entity).cast(), entity_count)),
                 flows: copied((&raw const (*flows).flow).cast(), flow_count),
                 stations,
                 live_flows: (&raw const (*flows).live).read_volatile(),
@@ -432,6 +433,15 @@ impl Drop for PortMemory {
         // would only leave it mapped until the process ends.
         let _ = unsafe { munmap(self.0.cast(), SIZE.get()) };
     }
+}
+
+/// With all that is counted of each entity in its stats.
+fn summed(mut entities: Vec<takt_entity>) -> Vec<takt_entity> {
+    for entity in &mut entities {
+        // SAFETY: a valid struct.
+        unsafe { takt_entity_sum(entity) };
+    }
+    entities
 }
 
 /// A number that is unpredictable for other processes.
