@@ -53,9 +53,7 @@ const BUSY: Duration = Duration::from_millis(500);
 fn send(flow: &mut Flow, nice: i32) {
     thread::scope(|scope| {
         scope.spawn(|| {
-            // SAFETY: a plain system call, for this thread alone.
-            let done = unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, nice) };
-            assert_eq!(done, 0);
+            be_nice(nice);
             flow.send(PACKETS, BYTES);
         });
     });
@@ -213,7 +211,7 @@ fn upload_takes() -> Duration {
             io::copy(&mut stream, &mut io::sink()).unwrap();
         });
         let sending = scope.spawn(|| {
-            be_nice();
+            be_nice(NICE_LOWEST);
             let mut stream = TcpStream::connect(to).unwrap();
             setsockopt(&stream, SndBufForce, &BYTES).unwrap();
             let started = Instant::now();
@@ -226,9 +224,9 @@ fn upload_takes() -> Duration {
     })
 }
 
-fn be_nice() {
+fn be_nice(nice: i32) {
     // SAFETY: a plain system call, for this thread alone.
-    let done = unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, NICE_LOWEST) };
+    let done = unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, nice) };
     assert_eq!(done, 0);
 }
 

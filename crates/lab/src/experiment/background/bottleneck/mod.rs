@@ -59,70 +59,54 @@ struct Case {
     sizes_kb: &'static [u64],
 }
 
-const CASES: [Case; 5] = [
-    // The foreground makes 12.5 KB a millisecond at most, its wire would take all of them.
-    Case {
-        name: "processor",
-        wire: Wire::Fast {
-            rate_bps: 1_000_000_000,
-        },
-        compute_us: 80.0,
-        way: Way::Up,
-        background_bytes: 4_000_000,
-        steady_bytes: 500_000,
-        nice: super::BACKGROUND_NICE,
-        sizes_kb: &[10, 50, 100, 200, 300],
+/// The foreground makes 12.5 KB a millisecond at most, its wire would take all of them.
+const ON_A_FAST_WIRE: Case = Case {
+    name: "processor",
+    wire: Wire::Fast {
+        rate_bps: 1_000_000_000,
     },
+    compute_us: 80.0,
+    way: Way::Up,
+    background_bytes: 4_000_000,
+    steady_bytes: 500_000,
+    nice: super::BACKGROUND_NICE,
+    sizes_kb: &[10, 50, 100, 200, 300],
+};
+
+/// Figure 12: the wire is the bottleneck, and the background has 500 KB.
+const ON_A_SLOW_WIRE: Case = Case {
+    name: "cost",
+    wire: Wire::Slow {
+        rate_bps: 5_700_000,
+    },
+    compute_us: 0.0,
+    background_bytes: 500_000,
+    steady_bytes: 100_000,
+    ..ON_A_FAST_WIRE
+};
+
+const CASES: [Case; 5] = [
+    ON_A_FAST_WIRE,
     Case {
         name: "processor-equal",
-        wire: Wire::Fast {
-            rate_bps: 1_000_000_000,
-        },
-        compute_us: 80.0,
-        way: Way::Up,
-        background_bytes: 4_000_000,
-        steady_bytes: 500_000,
         nice: 0,
         sizes_kb: &[100, 300],
+        ..ON_A_FAST_WIRE
     },
-    // The background downloads.
     Case {
         name: "processor-download",
-        wire: Wire::Fast {
-            rate_bps: 1_000_000_000,
-        },
-        compute_us: 80.0,
         way: Way::Down,
-        background_bytes: 4_000_000,
-        steady_bytes: 500_000,
-        nice: super::BACKGROUND_NICE,
         sizes_kb: &[100, 300],
+        ..ON_A_FAST_WIRE
     },
-    // Figure 12: the wire is the bottleneck, and the background has 500 KB.
-    Case {
-        name: "cost",
-        wire: Wire::Slow {
-            rate_bps: 5_700_000,
-        },
-        compute_us: 0.0,
-        way: Way::Up,
-        background_bytes: 500_000,
-        steady_bytes: 100_000,
-        nice: super::BACKGROUND_NICE,
-        sizes_kb: &[10, 50, 100, 200, 300],
-    },
-    // The same on a wire of today.
+    ON_A_SLOW_WIRE,
+    // A wire of today.
     Case {
         name: "cost-100mbit",
         wire: Wire::Slow {
             rate_bps: 100_000_000,
         },
-        compute_us: 0.0,
-        way: Way::Up,
-        background_bytes: 500_000,
-        steady_bytes: 100_000,
-        nice: super::BACKGROUND_NICE,
-        sizes_kb: &[10, 50, 100, 200, 300],
+        ..ON_A_SLOW_WIRE
     },
 ];
 
